@@ -1,0 +1,93 @@
+"""The only place that configures Numba.
+
+Kernels are compiled lazily, cached on disk and counted. The cache folder is keyed on a hash of every
+`kernels.py` in the package, because Numba alone misses an edited callee in another file.
+
+Environment:
+    GLUG_CACHE_DIR   where compiled kernels are kept (default: the user's cache folder)
+    GLUG_DEBUG=1     run kernels as plain Python: slow, but bounds errors and prints work
+"""
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numba
+
+DEBUG = os.environ.get("GLUG_DEBUG", "") not in ("", "0")
+
+# Contraction and reassociation let reductions vectorise; NaN and infinity keep their meaning, because a
+# solve must notice them.
+FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
+
+_dispatchers: list[Any] = []
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.rglob("kernels*.py")):
+        digest.update(path.read_bytes())
+    digest.update(Path(__file__).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """The folder of the kernels compiled from the present sources."""
+    base = os.environ.get("GLUG_CACHE_DIR")
+    root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "glug"
+    return root / "kernels" / _source_hash()
+
+
+numba.config.CACHE_DIR = str(cache_folder())
+
+
+def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = False) -> Any:
+    """Compile a function of arrays and scalars on first call.
+
+    parallel  loops written with `prange` run on all threads
+    inline    for small functions called from kernels: no entry point of their own is cached
+    """
+    if function is None:
+        return functools.partial(kernel, parallel=parallel, inline=inline)
+    if DEBUG:
+        return function
+    dispatcher = numba.njit(
+        cache=True,
+        parallel=parallel,
+        fastmath=FASTMATH,
+        error_model="numpy",
+        inline="never",
+        nogil=True,
+    )(function)
+    if not inline:
+        _dispatchers.append(dispatcher)
+    return dispatcher
+
+
+def compiled() -> dict[str, int]:
+    """Signatures in memory per kernel, of the kernels that were called in this process."""
+    return {f"{d.py_func.__module__}.{d.__name__}": len(d.signatures) for d in _dispatchers if d.signatures}
+
+
+def set_threads(count: int | None) -> int:
+    """Use `count` threads in parallel kernels (all cores when None); returns the number in force."""
+    limit = numba.config.NUMBA_NUM_THREADS
+    numba.set_num_threads(limit if count is None else max(1, min(count, limit)))
+    return numba.get_num_threads()
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[int]:
+    """`set_threads` for the length of a block."""
+    before = numba.get_num_threads()
+    try:
+        yield set_threads(count)
+    finally:
+        numba.set_num_threads(before)
+
+
+prange = numba.prange
