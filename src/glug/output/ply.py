@@ -1,0 +1,63 @@
+"""Surfaces as binary PLY: vertices x y z [m] with velocities vx vy vz [m/s], and triangles.
+
+The bytes depend on the mesh alone, so equal surfaces give equal files.
+"""
+
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from glug.errors import InputError
+from glug.geometry.sampled import SurfaceMesh
+
+_VERTEX = ("x", "y", "z", "vx", "vy", "vz")
+_FACE = np.dtype([("count", "u1"), ("vertices", "<i4", (3,))])
+_HEADER_LIMIT = 4096
+
+
+def _header(vertices: int, triangles: int) -> bytes:
+    lines = ["ply", "format binary_little_endian 1.0", "comment glug surface, metres, y up"]
+    lines += [f"element vertex {vertices}", *(f"property float {name}" for name in _VERTEX)]
+    lines += [f"element face {triangles}", "property list uchar int vertex_indices", "end_header", ""]
+    return "\n".join(lines).encode("ascii")
+
+
+def write_ply(file: BinaryIO, mesh: SurfaceMesh) -> None:
+    """Write `mesh` to a binary file."""
+    vertices = np.concatenate([mesh.vertices, mesh.velocities], axis=1).astype("<f4")
+    faces = np.empty(len(mesh.triangles), dtype=_FACE)
+    faces["count"] = 3
+    faces["vertices"] = mesh.triangles
+    file.write(_header(len(vertices), len(faces)))
+    file.write(vertices.tobytes())
+    file.write(faces.tobytes())
+
+
+def read_ply(path: Path) -> SurfaceMesh:
+    """The mesh that `write_ply` wrote; InputError if the file is missing, truncated or of another layout."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    end = data.find(b"end_header\n", 0, _HEADER_LIMIT) + len(b"end_header\n")
+    counts = [
+        int(line.split()[2])
+        for line in data[:end].decode("ascii", "replace").splitlines()
+        if line.startswith("element ") and line.split()[2:3] and line.split()[2].isdigit()
+    ]
+    if len(counts) != 2 or data[:end] != _header(*counts):
+        raise InputError(f"{path}: not a surface file written by glug")
+    n, m = counts
+    split = end + n * 4 * len(_VERTEX)
+    if len(data) != split + m * _FACE.itemsize:
+        raise InputError(f"{path}: truncated or damaged ({len(data)} bytes)")
+    vertices = np.frombuffer(data, "<f4", n * len(_VERTEX), end).reshape(n, len(_VERTEX))
+    faces = np.frombuffer(data, _FACE, m, split)
+    return SurfaceMesh(
+        vertices=vertices[:, :3].astype(np.float32),
+        triangles=faces["vertices"].astype(np.int32),
+        velocities=vertices[:, 3:].astype(np.float32),
+    )
