@@ -1,0 +1,109 @@
+"""Imported triangle meshes: read, checked to be closed, and their signed distance."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from glug.errors import MeshError
+
+FORMATS = (".obj", ".ply", ".stl")
+
+
+class ClosedMesh:
+    """A closed triangle mesh with outward normals and the search trees for its distance.
+
+    vertices (n, 3) float64 [m], triangles (m, 3) int64
+    """
+
+    def __init__(self, vertices: np.ndarray, triangles: np.ndarray) -> None:
+        import igl
+
+        self.vertices = np.ascontiguousarray(vertices, dtype=np.float64)
+        self.triangles = np.ascontiguousarray(triangles, dtype=np.int64)
+        self._tree = igl.AABB()
+        self._tree.init(self.vertices, self.triangles)
+        self._winding = igl.FastWindingNumberBVH()
+        self._winding.init(self.vertices, self.triangles)
+
+    def distance(self, points: np.ndarray) -> np.ndarray:
+        """Signed distance (n,) [m] at points (n, 3): negative where the winding number exceeds 1/2."""
+        return self.closest(points)[0]
+
+    def closest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Signed distance (n,), nearest triangle (n,) and nearest point (n, 3) on the surface."""
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        if len(points) == 0:
+            return np.empty(0), np.empty(0, dtype=np.int64), np.empty((0, 3))
+        squared, triangle, nearest = self._tree.squared_distance(self.vertices, self.triangles, points)
+        distance = np.sqrt(squared, out=squared)
+        inside = self._winding.winding_number(points) > 0.5
+        return np.negative(distance, out=distance, where=inside), triangle, nearest
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Corners of the box around the mesh [m]."""
+        return self.vertices.min(axis=0), self.vertices.max(axis=0)
+
+
+def read_mesh(path: Path) -> ClosedMesh:
+    """The mesh in an OBJ, PLY or STL file; MeshError when it is missing, empty or not closed."""
+    if not path.is_file():
+        raise MeshError(f"{path}: mesh file not found")
+    if path.suffix.lower() not in FORMATS:
+        raise MeshError(f"{path}: unknown mesh format '{path.suffix}'; valid: {', '.join(FORMATS)}")
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _modified: int) -> ClosedMesh:
+    import trimesh
+
+    try:
+        loaded = trimesh.load_mesh(path, process=False)
+        vertices, triangles = np.asarray(loaded.vertices), np.asarray(loaded.faces)
+    except Exception as error:  # each format's reader raises its own kinds
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise MeshError(f"{path}: cannot be read as a mesh ({reason})") from None
+    if len(triangles) == 0:
+        raise MeshError(f"{path}: the mesh is empty; it needs triangles that enclose a volume")
+    if not np.isfinite(vertices).all():
+        raise MeshError(f"{path}: the mesh has vertices that are not finite")
+    vertices, triangles = weld(vertices, triangles)
+    holes = count_holes(triangles)
+    if holes or len(triangles) == 0:
+        plural = "hole" if holes == 1 else "holes"
+        raise MeshError(f"{path}: the mesh is not closed; it has {holes} {plural}, fill them before import")
+    if _volume(vertices, triangles) < 0.0:
+        triangles = triangles[:, ::-1]
+    return ClosedMesh(vertices, triangles)
+
+
+def weld(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices at the same place (to single precision) made one; collapsed triangles dropped."""
+    _, first, index = np.unique(vertices.astype(np.float32), axis=0, return_index=True, return_inverse=True)
+    triangles = index.reshape(-1)[triangles]
+    a, b, c = triangles.T
+    return vertices[first], triangles[(a != b) & (b != c) & (c != a)]
+
+
+def count_holes(triangles: np.ndarray) -> int:
+    """Connected groups of edges that belong to an odd number of triangles."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = np.sort(
+        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1
+    )
+    edges, uses = np.unique(edges, axis=0, return_counts=True)
+    border = edges[uses % 2 == 1]
+    if len(border) == 0:
+        return 0
+    corners, ends = np.unique(border, return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(corners),) * 2)
+    return int(connected_components(graph, directed=False, return_labels=False))
+
+
+def _volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
+    a, b, c = (vertices[triangles[:, i]] for i in range(3))
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)

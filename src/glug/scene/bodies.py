@@ -1,0 +1,142 @@
+"""What is put into the domain: initial volumes, sources, sinks and solids."""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from glug.scene.booleans import Shape
+from glug.scene.mesh_sequence import MeshSequence
+from glug.scene.model import Colour, Model, NonNegative, Number, Vector, fail
+from glug.scene.motion import Motion, Static
+from glug.scene.transform import Bounds, moved_bounds
+
+
+class Volume(Model):
+    """Liquid that is there at the beginning."""
+
+    shape: Shape
+    liquid: str = Field(description="name of the liquid")
+    velocity: Vector = Field(default=(0.0, 0.0, 0.0), description="initial velocity [m/s]")
+    spin: Vector = Field(
+        default=(0.0, 0.0, 0.0), description="initial rotation about the shape's centre [rad/s]"
+    )
+
+    def velocity_at(self, points: np.ndarray) -> np.ndarray:
+        """velocity + spin x (p - centre), (n, 3) [m/s]"""
+        if not any(self.spin):
+            return np.tile(np.asarray(self.velocity), (len(points), 1))
+        return np.cross(self.spin, points - self.shape.centre_point()) + self.velocity
+
+
+class Source(Model):
+    """Where liquid comes in while `start` <= t < `stop`."""
+
+    shape: Shape
+    liquid: str = Field(description="name of the liquid")
+    velocity: Vector = Field(
+        default=(0.0, 0.0, 0.0), description="velocity of the liquid relative to the source [m/s]"
+    )
+    start: NonNegative = Field(default=0.0, description="when it opens [s]")
+    stop: NonNegative = Field(default=np.inf, allow_inf_nan=True, description="when it closes [s]")
+    motion: Motion = Static()
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Source":
+        if not self.stop > self.start:
+            raise fail(f"must be later than start, {self.start:g}", "stop")
+        return self
+
+    @property
+    def moving(self) -> bool:
+        """Whether the source changes place."""
+        return self.motion.kind != "static"
+
+    def active(self, t: float) -> bool:
+        """Whether liquid comes in at time t [s]."""
+        return self.start <= t < self.stop
+
+    def distance(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
+        """Signed distance (n,) [m] at time t."""
+        return (
+            self.shape.distance(points, *self.motion.pose(t)) if self.moving else self.shape.distance(points)
+        )
+
+    def velocity_at(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
+        """Velocity (n, 3) [m/s] of the liquid that comes in: of the source, plus its own turned with it."""
+        R, _ = self.motion.pose(t)
+        return self.motion.velocity(points, t) + R @ np.asarray(self.velocity)
+
+    def bounds(self, t: float = 0.0) -> Bounds:
+        """Corners of a box around the source at time t [m]."""
+        return moved_bounds(self.shape.bounds(), *self.motion.pose(t))
+
+
+class Sink(Model):
+    """Where liquid is taken away."""
+
+    shape: Shape
+
+    def distance(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
+        """Signed distance (n,) [m]."""
+        return self.shape.distance(points)
+
+
+class Solid(Model):
+    """A solid: a shape with a scripted motion, or a sequence of meshes."""
+
+    name: str = Field(min_length=1, description="name, different from the other solids'")
+    shape: Shape | None = None
+    sequence: MeshSequence | None = None
+    motion: Motion = Static()
+    walls: Literal["sticking"] = Field(default="sticking", description="the liquid sticks to it")
+    slip_length: Number = Field(default=0.0, allow_inf_nan=True, description="slip length [m]; 0 is no-slip")
+    colour: Colour = Field(default=(0.75, 0.75, 0.75), description="red, green, blue in 0..1")
+
+    @field_validator("walls", mode="before")
+    @classmethod
+    def _implemented_walls(cls, value: object) -> object:
+        if value == "separating":
+            raise fail("'separating' is not available yet; valid: 'sticking'")
+        return value
+
+    @field_validator("slip_length")
+    @classmethod
+    def _implemented_slip(cls, value: float) -> float:
+        if value != 0.0:
+            raise fail(f"slip is not available yet; valid: 0 (no-slip), got {value:g}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_geometry(self) -> "Solid":
+        if (self.shape is None) == (self.sequence is None):
+            raise fail("a solid needs either shape or sequence")
+        return self
+
+    @property
+    def moving(self) -> bool:
+        """Whether the solid changes place or form."""
+        return self.motion.kind != "static" or self.sequence is not None
+
+    def distance(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
+        """Signed distance (n,) [m] at time t."""
+        if self.shape is not None:
+            if self.motion.kind == "static":
+                return self.shape.distance(points)
+            return self.shape.distance(points, *self.motion.pose(t))
+        assert self.sequence is not None
+        R, x = self.motion.pose(t)
+        return self.sequence.distance((points - x) @ R, t)
+
+    def velocity(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
+        """Velocity (n, 3) [m/s] of the solid at time t, continued into its surroundings."""
+        velocity = self.motion.velocity(points, t)
+        if self.sequence is not None:
+            R, x = self.motion.pose(t)
+            velocity += self.sequence.velocity((points - x) @ R, t) @ R.T
+        return velocity
+
+    def bounds(self, t: float = 0.0) -> Bounds:
+        """Corners of a box around the solid at time t [m]."""
+        box = self.shape.bounds() if self.shape is not None else self.sequence.bounds(t)  # type: ignore
+        return moved_bounds(box, *self.motion.pose(t))

@@ -1,0 +1,72 @@
+"""How a scene is solved, surfaced, written and looked at."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from glug.scene.model import Count, Fraction, Model, Positive, Vector
+
+
+class Tolerance(Model):
+    """Relative residual |b - A x| / |b| (largest entries) at which a solve stops."""
+
+    pressure: Positive = Field(default=1e-5, lt=1, description="pressure solve")
+    viscosity: Positive = Field(default=1e-4, lt=1, description="viscosity solve")
+
+
+def _gain(value: Any) -> Any:
+    return float(value) if isinstance(value, bool) else value
+
+
+class Solver(Model):
+    """Which method does which stage of a step."""
+
+    transfer: Literal["auto", "apic", "flip"] = Field(
+        default="auto", description="particles and grid; auto is apic when viscous, flip otherwise"
+    )
+    flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
+    pressure: Literal["jacobi-cg", "ic-cg", "reference"] = Field(
+        default="jacobi-cg", description="pressure solve"
+    )
+    viscosity: Literal["auto", "jacobi-cg", "laplacian", "reference", "none"] = Field(
+        default="auto", description="viscosity solve; auto is none for thin liquids"
+    )
+    coupling: Literal["split"] = Field(
+        default="split", description="pressure and viscosity one after the other"
+    )
+    air: Literal["vacuum"] = Field(default="vacuum", description="what surrounds the liquid")
+    tolerance: Tolerance = Tolerance()
+    max_iterations: Count = Field(default=1000, ge=1, description="iterations a solve may take")
+    volume_correction: Annotated[Fraction, BeforeValidator(_gain)] = Field(
+        default=1.0, description="share of the volume drift that is corrected; true is 1, false is 0"
+    )
+    particles_per_cell: Count | None = Field(
+        default=None, ge=1, le=64, description="particles seeded per cell; default 8, in 2D 4"
+    )
+
+
+class Surface(Model):
+    """The mesh of the liquid's surface."""
+
+    resolution: Count = Field(default=2, ge=1, le=4, description="samples per cell edge")
+    smoothing: Count = Field(default=2, ge=0, le=100, description="smoothing passes")
+
+
+class Output(Model):
+    """What is written besides the surface."""
+
+    fields: bool = Field(default=False, strict=True, description="write distances, velocities and pressure")
+    particles: bool = Field(default=True, strict=True, description="write particles")
+    preview: bool = Field(default=True, strict=True, description="write a picture per frame")
+    preview_size: tuple[Annotated[Count, Field(ge=16)], Annotated[Count, Field(ge=16)]] = Field(
+        default=(640, 360), description="width and height [pixels]"
+    )
+
+
+class Camera(Model):
+    """Where pictures are taken from."""
+
+    eye: Vector = Field(description="position of the eye [m]")
+    target: Vector = Field(description="point in the middle of the picture [m]")
+    up: Vector = Field(default=(0.0, 1.0, 0.0), description="direction that is up in the picture")
+    fov: Positive = Field(default=35.0, lt=170, description="vertical angle of view [degrees]")

@@ -1,0 +1,192 @@
+"""The scene: everything a user describes, in SI units, y up."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from glug.errors import SceneError
+from glug.scene.bodies import Sink, Solid, Source, Volume
+from glug.scene.choices import Camera, Output, Solver, Surface
+from glug.scene.liquids import Liquid
+from glug.scene.messages import one_line
+from glug.scene.model import Count, Model, NonNegative, Positive, Vector, fail, nearest, two_or_three
+
+SIDES = ("left", "right", "bottom", "top", "back", "front")
+"""-x, +x, -y, +y, -z, +z"""
+
+
+def _all_sides(value: Any) -> Any:
+    """One word for all sides, or a table of some; the rest is closed."""
+    if isinstance(value, str):
+        return dict.fromkeys(SIDES, value)
+    if isinstance(value, Mapping):
+        for key in value:
+            if key not in SIDES:
+                hint = nearest(str(key), list(SIDES))
+                raise fail(f"unknown side '{key}'{hint} (valid: {', '.join(SIDES)})")
+        return dict.fromkeys(SIDES, "closed") | dict(value)
+    return value
+
+
+Sides = Annotated[
+    dict[str, Literal["closed", "open"]],
+    BeforeValidator(_all_sides),
+    Field(description="closed wall or open, per side: left, right, bottom, top, back, front"),
+]
+
+
+class Domain(Model):
+    """The box that is simulated. A size of two numbers makes the scene 2D: one cell in z."""
+
+    size: Annotated[tuple[Positive, ...], BeforeValidator(two_or_three)] = Field(
+        description="edge lengths [m]; two for a 2D scene"
+    )
+    resolution: Count = Field(default=64, ge=4, le=4096, description="cells along the longest side")
+    origin: Vector = Field(default=(0.0, 0.0, 0.0), description="corner with the smallest coordinates [m]")
+    sides: Sides = dict.fromkeys(SIDES, "closed")
+
+    @property
+    def dim(self) -> int:
+        """2 or 3"""
+        return len(self.size)
+
+    @property
+    def dx(self) -> float:
+        """Edge of a cell [m]."""
+        return max(self.size) / self.resolution
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Cells along x, y, z; 1 along z in 2D."""
+        counts = [int(np.ceil(length / self.dx - 1e-9)) for length in self.size]
+        return counts[0], counts[1], counts[2] if self.dim == 3 else 1
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Corner with the smallest coordinates (3,) [m]."""
+        return np.array(self.origin) * ((1.0, 1.0, 1.0) if self.dim == 3 else (1.0, 1.0, 0.0))
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Corner with the largest coordinates (3,) [m]; in 2D z = dx."""
+        depth = self.size[2] if self.dim == 3 else self.dx
+        return self.lower + np.array([self.size[0], self.size[1], depth])
+
+
+class Time(Model):
+    """Frames and steps."""
+
+    fps: Positive = Field(default=24.0, description="frames per second [1/s]")
+    frames: Count = Field(default=48, ge=0, description="frames after the initial one")
+    cfl: Positive = Field(default=2.0, description="cells the liquid may cross in one step")
+    max_substeps: Count = Field(default=32, ge=1, description="steps a frame may take at most")
+
+    @property
+    def duration(self) -> float:
+        """Length of the run [s]."""
+        return self.frames / self.fps
+
+
+class Heat(Model):
+    """Heat exchange: temperature is blurred on the grid."""
+
+    diffusivity: NonNegative = Field(default=1.5e-7, description="thermal diffusivity [m2/s]")
+
+
+class Scene(Model):
+    """A whole scene. `glug.load` makes one from a library name, a file or a dict."""
+
+    name: str = Field(default="untitled", description="name of the scene")
+    description: str = Field(default="", description="one line for `glug scenes`")
+    domain: Domain
+    time: Time = Time()
+    gravity: Vector = Field(default=(0.0, -9.81, 0.0), description="acceleration [m/s2]")
+    seed: Count = Field(default=0, ge=0, description="seed of everything random")
+    liquids: Annotated[dict[str, Liquid], Field(min_length=1, description="liquids by name")]
+    volumes: tuple[Volume, ...] = ()
+    sources: tuple[Source, ...] = ()
+    sinks: tuple[Sink, ...] = ()
+    solids: tuple[Solid, ...] = ()
+    heat: Heat | None = None
+    solver: Solver = Solver()
+    surface: Surface = Surface()
+    output: Output = Output()
+    camera: Camera | None = None
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise SceneError(one_line(error, data)) from None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Scene":
+        self._check_densities()
+        self._check_names()
+        for key, shape in self.shapes():
+            shape.require_files(key)
+        for i, solid in enumerate(self.solids):
+            if solid.sequence is not None:
+                solid.sequence.require_files(f"solids.{i}.sequence")
+        self._check_inside()
+        if self.solver.particles_per_cell is None:
+            counts = {"particles_per_cell": 8 if self.domain.dim == 3 else 4}
+            object.__setattr__(self, "solver", self.solver.model_copy(update=counts))
+        return self
+
+    def shapes(self) -> list[tuple[str, Any]]:
+        """(key, shape) of every volume, source, sink and solid."""
+        return [
+            (f"{group}.{i}.shape", item.shape)
+            for group in ("volumes", "sources", "sinks", "solids")
+            for i, item in enumerate(getattr(self, group))
+            if item.shape is not None
+        ]
+
+    def _check_densities(self) -> None:
+        (first, reference), *others = self.liquids.items()
+        for name, liquid in others:
+            if abs(liquid.density - reference.density) > 1e-9 * reference.density:
+                raise fail(
+                    f"all liquids of a scene share one density: {liquid.density:g} here, "
+                    f"{reference.density:g} in '{first}'",
+                    f"liquids.{name}.density",
+                )
+
+    def _check_names(self) -> None:
+        if not self.volumes and not self.sources:
+            raise fail("the scene has no liquid in it: add [[volumes]] or [[sources]]")
+        for group in ("volumes", "sources"):
+            for i, item in enumerate(getattr(self, group)):
+                if item.liquid not in self.liquids:
+                    hint = nearest(item.liquid, list(self.liquids))
+                    valid = ", ".join(self.liquids)
+                    raise fail(
+                        f"no liquid is called '{item.liquid}'{hint} (valid: {valid})", f"{group}.{i}.liquid"
+                    )
+        seen: set[str] = set()
+        for i, solid in enumerate(self.solids):
+            if solid.name in seen:
+                raise fail(f"another solid is called '{solid.name}'; names must differ", f"solids.{i}.name")
+            seen.add(solid.name)
+
+    def _check_inside(self) -> None:
+        for i, volume in enumerate(self.volumes):
+            if not self._overlaps(volume.shape.bounds()):
+                raise self._outside("volume", f"volumes.{i}.shape")
+        for i, source in enumerate(self.sources):
+            end = min(source.stop, max(self.time.duration, source.start))
+            times = np.linspace(source.start, end, 65 if source.moving else 1)
+            if not any(self._overlaps(source.bounds(t)) for t in times):
+                raise self._outside("source", f"sources.{i}.shape")
+
+    def _overlaps(self, bounds: tuple[np.ndarray, np.ndarray]) -> bool:
+        lower, upper = bounds
+        axes = slice(0, self.domain.dim)
+        return bool(np.all((lower < self.domain.upper)[axes] & (upper > self.domain.lower)[axes]))
+
+    def _outside(self, what: str, key: str) -> Exception:
+        lower, upper = (", ".join(f"{x:g}" for x in end) for end in (self.domain.lower, self.domain.upper))
+        return fail(f"the {what} is outside the domain, which spans ({lower}) to ({upper})", key)
