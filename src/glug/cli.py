@@ -1,0 +1,260 @@
+"""The command line: parses, calls, prints. What a command needs is imported when it runs.
+
+Exit codes: 0 done, 1 a run that failed, 2 bad usage or bad input, 130 stopped by Ctrl-C or SIGTERM.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glug import __version__
+from glug.errors import GlugError, InputError, OutputError
+
+if TYPE_CHECKING:
+    from glug.scene import Scene
+    from glug.simulation.run import RunSummary
+
+INTERRUPTED = 130  # what shells report for a program that SIGINT ended
+_TRACEBACK = "--traceback"
+
+app = typer.Typer(
+    name="glug",
+    help="Simulate liquids that pour, buckle, coil, splash and glug.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SceneArgument = Annotated[str, typer.Argument(metavar="SCENE", help="A library scene or a .toml file.")]
+Resolution = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Cells along the longest side of the domain.")
+]
+Frames = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=0, help="Simulate up to frame N in all; frame 0 is the initial state."),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scene, such as time.cfl=2."),
+]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the rows to FILE as JSON as well.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    traceback: Annotated[
+        bool, typer.Option(_TRACEBACK, help="Show where an error arose (so does GLUG_DEBUG=1).")
+    ] = False,
+) -> None:
+    if version:
+        print(f"glug {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def run(
+    scene: SceneArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [out/<scene>].")
+    ] = None,
+    frames: Frames = None,
+    resolution: Resolution = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="[all cores]")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in DIR.")] = False,
+    set_: Overrides = None,
+) -> int:
+    """Simulate a scene into a folder of meshes and pictures."""
+    loaded = _load(scene, frames, resolution, set_)
+    from rich.console import Console
+
+    from glug.simulation.forecast import require_memory
+    from glug.simulation.run import run_to_folder
+
+    require_memory(loaded)
+    folder = output if output is not None else Path("out") / loaded.name
+    summary = run_to_folder(loaded, folder, threads=threads, resume=resume, console=Console())
+    print(_closing_line(summary))
+    return INTERRUPTED if summary.interrupted else 0
+
+
+def _closing_line(summary: "RunSummary") -> str:
+    if summary.already_complete:
+        return f"{summary.folder}: already complete up to frame {summary.frames}, nothing to do"
+    from glug.simulation.progress import clock
+
+    troubles = f"; {summary.unconverged} solves did not converge" if summary.unconverged else ""
+    if summary.interrupted:
+        again = ["glug", *sys.argv[1:]]
+        again += [] if "--resume" in again else ["--resume"]
+        return (
+            f"{summary.folder}: stopped at frame {summary.frame} of {summary.frames}{troubles}; "
+            f"go on with: {shlex.join(again)}"
+        )
+    return (
+        f"{summary.folder}: frame {summary.frames} written, {summary.steps} steps in "
+        f"{clock(summary.seconds)}{troubles}"
+    )
+
+
+@app.command()
+def scenes() -> None:
+    """List the scenes of the library."""
+    from glug.scene import scenes as library
+
+    listed = library()
+    width = max(len(name) for name, _ in listed)
+    for name, summary in listed:
+        print(f"{name:<{width}}  {summary}")
+
+
+@app.command()
+def new(file: Annotated[Path, typer.Argument(metavar="FILE", help="The .toml file to write.")]) -> None:
+    """Write a commented starter scene."""
+    from glug.scene import starter_scene
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with open(file, "x", encoding="utf-8") as target:
+            target.write(starter_scene())
+    except FileExistsError:
+        raise InputError(f"{file}: exists already, and is not overwritten") from None
+    except OSError as error:
+        raise OutputError(f"{file}: cannot be written: {error.strerror}") from error
+    print(f"{file}: written; try: glug run {shlex.quote(str(file))}")
+
+
+@app.command()
+def check(
+    scene: SceneArgument, frames: Frames = None, resolution: Resolution = None, set_: Overrides = None
+) -> None:
+    """Validate a scene and estimate its memory and time; runs nothing."""
+    loaded = _load(scene, frames, resolution, set_)
+    from glug.simulation.forecast import forecast, require_memory
+
+    outlook = forecast(loaded)
+    print(outlook.text())
+    for warning in outlook.warnings:
+        print(f"glug: warning: {warning}", file=sys.stderr)
+    require_memory(loaded)
+
+
+@app.command()
+def validate(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A study; none lists them.")] = None,
+    json: JsonFile = None,
+    largest: Annotated[
+        int | None, typer.Option("--max", metavar="N", min=1, help="Leave out grids finer than N cells.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The run folder to measure, where a study needs one.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All studies that need no run folder.")] = False,
+) -> None:
+    """Reproduce published and analytic results, ours beside theirs."""
+    from glug.studies.registry import STUDIES, StudyOptions, run_study
+
+    if every:
+        names = [key for key, entry in STUDIES.items() if run is not None or not entry.needs_run]
+    elif name is None:
+        return _list(STUDIES, "glug validate NAME")
+    else:
+        names = [name]
+    options = StudyOptions(largest_grid=largest, run=run)
+    return _report([row for each in names for row in run_study(each, options)], json, show=True)
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A bench; none lists them.")] = None,
+    json: JsonFile = None,
+    threads: Annotated[
+        list[int] | None, typer.Option(metavar="T", min=1, help="May be given more than once [1 and 2].")
+    ] = None,
+    resolution: Resolution = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps to measure.")] = None,
+) -> None:
+    """Measure speed and memory, each case in a process of its own."""
+    from glug.studies.registry import BENCHES, BenchOptions, run_bench
+
+    if name is None:
+        return _list(BENCHES, "glug bench NAME")
+    options = BenchOptions(threads=threads or (1, 2), resolution=resolution, steps=steps)
+    return _report(run_bench(name, options), json, show=False)
+
+
+def _list(entries: Any, usage: str) -> None:
+    width = max(len(name) for name in entries)
+    for name, entry in entries.items():
+        print(f"{name:<{width}}  {entry.summary}{' (--run DIR)' if entry.needs_run else ''}")
+    print(f"\nrun one with: {usage}")
+
+
+def _report(rows: Sequence[Any], file: Path | None, show: bool) -> None:
+    from glug.studies.rows import table, write_json
+
+    if show:
+        print(table(rows))
+    if file is not None:
+        write_json(rows, file)
+
+
+def _load(scene: str, frames: int | None, resolution: int | None, settings: list[str] | None) -> "Scene":
+    """The scene with the command line's changes; the options of their own name go last."""
+    from glug.scene import load, parse_override
+
+    overrides: dict[str, Any] = dict(parse_override(text) for text in settings or [])
+    if frames is not None:
+        overrides["time.frames"] = frames
+    if resolution is not None:
+        overrides["domain.resolution"] = resolution
+    return load(scene, overrides)
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run a command line (without the program's name) and return its exit code; errors are one line."""
+    wants_traceback = _TRACEBACK in arguments or os.environ.get("GLUG_DEBUG", "") not in ("", "0")
+    arguments = [word for word in arguments if word != _TRACEBACK]  # valid in any place
+    try:
+        result = typer.main.get_command(app).main(list(arguments), prog_name="glug", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except KeyboardInterrupt:
+        print("\nglug: stopped", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left; keep Python from complaining when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if wants_traceback:
+            raise
+        return _complain(error)
+
+
+def _complain(error: Exception) -> int:
+    """Say what went wrong in one line; the exit code."""
+    if isinstance(error, GlugError):
+        text, code = str(error), error.exit_code
+    elif hasattr(error, "format_message"):  # how the parser's own errors put themselves
+        text, code = error.format_message(), 2
+    elif isinstance(error, MemoryError):
+        text, code = "out of memory; a lower --resolution needs less", 1
+    else:
+        text, code = f"unexpected {type(error).__name__}: {error} (glug {_TRACEBACK} ... shows where)", 1
+    print("glug: error:", " ".join(text.split()), file=sys.stderr)
+    return code
+
+
+def main() -> None:
+    sys.exit(execute(sys.argv[1:]))

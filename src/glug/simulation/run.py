@@ -1,0 +1,158 @@
+"""The run loop: a scene into a run folder, with progress, checkpoints and a way to stop and go on.
+
+The files of a run are a function of the scene alone. A checkpoint is written only after every frame before it
+is whole on disk; going on from it forgets all that came later and computes it again, with the same bits.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from glug.output import RunFolder
+from glug.output.claim import claim_folder
+from glug.scene import Scene, to_toml
+from glug.simulation.frame import Frame, StepStats
+from glug.simulation.interrupts import Interrupts
+from glug.simulation.progress import Bar, Display, Quiet, Warnings
+from glug.simulation.simulation import Simulation
+
+CHECKPOINT_SECONDS = 30.0  # of wall time between checkpoints, at most
+CHECKPOINT_SHARE = 0.05  # of the run's time may go into checkpoints at the ends of frames
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """How a run ended."""
+
+    folder: Path
+    frame: int  # the last frame on disk
+    frames: int  # the last frame asked for
+    steps: int  # taken now
+    seconds: float  # wall time, now
+    interrupted: bool = False
+    already_complete: bool = False  # nothing was left to do, and nothing was touched
+    unconverged: int = 0  # solves, now
+
+
+def run_to_folder(
+    scene: Scene,
+    path: str | Path,
+    frames: int | None = None,
+    threads: int | None = None,
+    resume: bool = False,
+    on_step: Callable[[StepStats], None] | None = None,
+    console: Console | None = None,
+) -> RunSummary:
+    """Simulate up to frame `frames` (the scene's own number when None) and write everything to `path`.
+
+    resume   go on from the checkpoint in `path`; without one, begin. Only the number of frames may have
+             changed since.
+    on_step  called after every step
+    console  shows a progress bar if it is a terminal
+
+    Ctrl-C or SIGTERM ends the run after the step in work, with a checkpoint (`interrupted` in the summary).
+    InputError, before anything is written, if `path` is not free or holds another scene's run.
+    """
+    if frames is not None:
+        scene = scene.model_copy(update={"time": scene.time.model_copy(update={"frames": frames})})
+    last = scene.time.frames
+    there = _earlier_run(scene, Path(path), resume)
+    if there is not None and there.manifest()["complete"] and there.manifest()["frames"] >= last:
+        return RunSummary(Path(path), last, last, steps=0, seconds=0.0, already_complete=True)
+    with Interrupts() as interrupts:
+        run = _Run(scene, Path(path), threads, there)
+        with run.display(console) as display:
+            return run.loop(interrupts, display, on_step)
+
+
+def _earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
+    """The run in `path` to go on with, None to begin one; InputError if neither is possible."""
+    there = claim_folder(path, to_toml(scene), resume=resume, overwrite=False)
+    # A run that was killed while it made its folder has a scene, but no manifest yet.
+    return RunFolder(path) if there and (path / "manifest.json").exists() else None
+
+
+class _Run:
+    """A simulation and the folder it fills. The folder is touched only once the simulation stands."""
+
+    def __init__(self, scene: Scene, path: Path, threads: int | None, there: RunFolder | None):
+        self.last = scene.time.frames
+        checkpoint = there.read_checkpoint() if there is not None else None
+        if checkpoint is None:
+            self.simulation = Simulation(scene, threads=threads)
+        else:
+            self.simulation = Simulation.restore(scene, checkpoint.data, threads=threads)
+        kept_frame, kept_step = (checkpoint.frame, checkpoint.step) if checkpoint is not None else (-1, -1)
+        manifest = {"scene": scene.name, "fps": scene.time.fps, "frames": self.last}
+        self.folder = RunFolder.create(path, to_toml(scene), manifest, resume=True)
+        self.folder.truncate_to(kept_frame, kept_step)
+        self.next_frame = kept_frame + 1
+        self.saved = time.monotonic()
+        self.cost = 0.0  # seconds that the last checkpoint took
+
+    def display(self, console: Console | None) -> Display:
+        if console is None or not console.is_terminal:
+            return Quiet()
+        return Bar(console, max(0, self.next_frame - 1), self.last)
+
+    def loop(
+        self, interrupts: Interrupts, display: Display, on_step: Callable[[StepStats], None] | None
+    ) -> RunSummary:
+        """Step until the last frame is written or a stop is asked for."""
+        state = self.simulation.state
+        warnings = Warnings()
+        begun, steps = time.monotonic(), 0
+        if self.next_frame == 0:
+            self.write(self.simulation.frame())
+        display.frame(state.frame)
+        while state.frame < self.last and not interrupts.asked:
+            stats = self.simulation.step_once()
+            steps += 1
+            self.folder.write_step(stats)
+            warnings.step(stats)
+            display.step(stats)
+            if on_step is not None:
+                on_step(stats)
+            state = self.simulation.state
+            frame_done = state.frame >= self.next_frame
+            if frame_done:
+                self.write(self.simulation.frame())
+                display.frame(state.frame)
+            self.save_if_due(frame_done)
+        self.save()
+        self.summarise()
+        complete = state.frame >= self.last
+        if complete:
+            self.folder.finish()
+        return RunSummary(
+            folder=self.folder.path,
+            frame=state.frame,
+            frames=self.last,
+            steps=steps,
+            seconds=time.monotonic() - begun,
+            interrupted=not complete,
+            unconverged=warnings.unconverged,
+        )
+
+    def write(self, frame: Frame) -> None:
+        self.folder.write_frame(frame)
+        self.next_frame = frame.index + 1
+
+    def save_if_due(self, frame_done: bool) -> None:
+        """At the end of a frame as often as the share allows, within one when it takes long."""
+        since = time.monotonic() - self.saved
+        if since >= CHECKPOINT_SECONDS or (frame_done and since * CHECKPOINT_SHARE >= self.cost):
+            self.save()
+
+    def save(self) -> None:
+        begun = time.monotonic()
+        state = self.simulation.state
+        self.folder.write_checkpoint(self.simulation.checkpoint(), frame=state.frame, step=state.step)
+        self.saved = time.monotonic()
+        self.cost = self.saved - begun
+
+    def summarise(self) -> None:
+        """The pictures that show the run as a whole."""

@@ -1,0 +1,55 @@
+"""Measurements in a process of their own, because the peak memory of a process never falls.
+
+`call("package.module:function", **arguments)` runs the function in a new Python and returns its result;
+arguments and result are whatever JSON can hold. `peak_bytes` is the peak of the process that asks.
+"""
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from glug.errors import GlugError
+
+_RESULT = "glug-result:"
+
+
+def call(target: str, /, **arguments: Any) -> Any:
+    """`target(**arguments)` in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "glug.studies.isolated", target],
+        input=json.dumps(arguments),
+        capture_output=True,
+        text=True,
+    )
+    for line in reversed(done.stdout.splitlines()):
+        if done.returncode == 0 and line.startswith(_RESULT):
+            return json.loads(line.removeprefix(_RESULT))
+    reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    raise GlugError(f"{target} failed in its own process: {reason}")
+
+
+def peak_bytes() -> int:
+    """The most memory this process has had resident so far [bytes]."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        # VmHWM starts at zero in a new program; ru_maxrss below inherits the parent's peak on Linux.
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _main() -> None:
+    module, function = sys.argv[1].split(":")
+    result = getattr(import_module(module), function)(**json.load(sys.stdin))
+    print(_RESULT + json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,69 @@
+"""The names of all studies and benches. A study's module is imported when it is run, not before."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from glug.errors import InputError
+from glug.studies.rows import BenchRow, StudyRow
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What the command line hands to a study; a study ignores what it has no use for."""
+
+    largest_grid: int | None = None  # leave out finer grids
+    run: Path | None = None  # the run folder to measure, for studies of a run
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """What the command line hands to a bench."""
+
+    threads: Sequence[int] = (1, 2)  # one process for each
+    resolution: int | None = None  # cells along the longest side; None is the bench's own
+    steps: int | None = None
+    say: Callable[[str], None] = field(default=print)  # progress and the report, line by line
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A study or bench by name; `module` has the function `study(options)` or `bench(options)`."""
+
+    module: str
+    summary: str
+    needs_run: bool = False  # measures a run folder, given by --run
+
+
+STUDIES: Mapping[str, Entry] = {
+    "coiling": Entry(
+        "glug.studies.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
+    ),
+}
+
+BENCHES: Mapping[str, Entry] = {
+    "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
+}
+
+
+def run_study(name: str, options: StudyOptions) -> list[StudyRow]:
+    """The rows of the study `name`."""
+    entry = _find(name, STUDIES, "study")
+    if entry.needs_run and options.run is None:
+        raise InputError(f"study '{name}' measures a run: give its folder with --run DIR")
+    return import_module(entry.module).study(options)
+
+
+def run_bench(name: str, options: BenchOptions) -> list[BenchRow]:
+    """The rows of the bench `name`."""
+    return import_module(_find(name, BENCHES, "bench").module).bench(options)
+
+
+def _find(name: str, entries: Mapping[str, Entry], kind: str) -> Entry:
+    if name in entries:
+        return entries[name]
+    near = difflib.get_close_matches(name, entries, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(entries)}"
+    raise InputError(f"no {kind} is called '{name}': {hint}")
