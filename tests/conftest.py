@@ -60,6 +60,12 @@ class CommandLine:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
+@pytest.fixture(scope="session")
+def command_line_in() -> type[CommandLine]:
+    """`command_line_in(folder)` is a command line that works in that folder."""
+    return CommandLine
+
+
 @pytest.fixture
 def command_line(tmp_path: Path) -> CommandLine:
     """`command_line("run", ...)`; the folder it works in is empty and `command_line.where`."""
