@@ -1,6 +1,5 @@
 """Scenes from library names, TOML files and dicts; every mistake becomes one SceneError line."""
 
-import copy
 import difflib
 import tomllib
 from collections.abc import Mapping
@@ -22,9 +21,9 @@ def load(what: "str | Path | Mapping[str, Any] | Scene", overrides: Mapping[str,
     if isinstance(what, Scene):
         if not overrides:
             return what
-        origin, data = what.name, what.model_dump(by_alias=True, exclude_none=True)
+        origin, data = what.name, _editable(what.model_dump(by_alias=True, exclude_none=True))
     elif isinstance(what, Mapping):
-        origin, data = str(what.get("name", "scene")), copy.deepcopy(dict(what))
+        origin, data = str(what.get("name", "scene")), _editable(what)
     else:
         origin, data = _read(what)
     try:
@@ -104,6 +103,13 @@ def _resolve_files(node: Any, folder: Path) -> None:
     elif isinstance(node, list):
         for value in node:
             _resolve_files(value, folder)
+
+
+def _editable(node: Any) -> Any:
+    """A copy whose tables are dicts and whose sequences are lists."""
+    if isinstance(node, Mapping):
+        return {key: _editable(value) for key, value in node.items()}
+    return [_editable(value) for value in node] if isinstance(node, (list, tuple)) else node
 
 
 def _override(data: dict[str, Any], key: str, value: Any) -> None:

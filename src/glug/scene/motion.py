@@ -35,9 +35,8 @@ class Moving(Model):
         if not omega.any():
             return np.tile(rate, (len(points), 1))
         _, x = self.pose(t)
-        # omega x (q - x) = W (q - x), with the constant part gathered
-        W = np.cross(np.eye(3), -omega)
-        return np.asarray(points, dtype=np.float64) @ W.T + (rate - W @ x)
+        turning = np.cross(omega, np.eye(3))  # q' turning = omega x q
+        return np.asarray(points, dtype=np.float64) @ turning + (rate - x @ turning)
 
 
 class Static(Moving):
