@@ -1,6 +1,6 @@
 """Imported triangle meshes: read, checked to be closed, and their signed distance."""
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +8,10 @@ import numpy as np
 from glug.errors import MeshError
 
 FORMATS = (".obj", ".ply", ".stl")
+LATTICE = 48
+"""Lattice cells along the longest side of a mesh; exact queries cost a hundred times an interpolated one."""
+MARGIN = 4
+"""Lattice cells around it."""
 
 
 class ClosedMesh:
@@ -27,11 +31,40 @@ class ClosedMesh:
         self._winding.init(self.vertices, self.triangles)
 
     def distance(self, points: np.ndarray) -> np.ndarray:
-        """Signed distance (n,) [m] at points (n, 3): negative where the winding number exceeds 1/2."""
-        return self.closest(points)[0]
+        """Signed distance (n,) [m] at points (n, 3).
+
+        Exact closer to the surface than a lattice cell's diagonal; elsewhere interpolated from the lattice.
+        A distance changes by at most the diagonal within a cell, so the sign is always right.
+        """
+        from scipy.ndimage import map_coordinates
+
+        points = np.asarray(points, dtype=np.float64)
+        corner, spacing, values = self._lattice
+        where = (points - corner).T / spacing
+        inside = np.clip(where, 0.0, np.array(values.shape)[:, None] - 1.0)
+        distance = map_coordinates(values, inside, order=1)
+        where -= inside
+        where *= where
+        distance += spacing * np.sqrt(where.sum(axis=0))  # beyond the lattice: an upper bound
+        near = np.flatnonzero(np.abs(distance) < np.sqrt(3.0) * spacing)
+        distance[near] = self.closest(points[near])[0]
+        return distance
+
+    @cached_property
+    def _lattice(self) -> tuple[np.ndarray, float, np.ndarray]:
+        """First sample, spacing and distances on a lattice around the mesh."""
+        lower, upper = self.bounds()
+        spacing = float((upper - lower).max()) / LATTICE
+        corner = lower - MARGIN * spacing
+        counts = np.ceil((upper - lower) / spacing).astype(int) + 2 * MARGIN + 1
+        samples = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
+        return corner, spacing, self.closest(corner + spacing * samples)[0].reshape(counts)
 
     def closest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Signed distance (n,), nearest triangle (n,) and nearest point (n, 3) on the surface."""
+        """Signed distance (n,), nearest triangle (n,) and nearest point (n, 3) on the surface.
+
+        A point is inside where the winding number exceeds 1/2.
+        """
         points = np.ascontiguousarray(points, dtype=np.float64)
         if len(points) == 0:
             return np.empty(0), np.empty(0, dtype=np.int64), np.empty((0, 3))

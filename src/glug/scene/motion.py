@@ -36,7 +36,9 @@ class Moving(Model):
             return np.tile(rate, (len(points), 1))
         _, x = self.pose(t)
         turning = np.cross(omega, np.eye(3))  # q' turning = omega x q
-        return np.asarray(points, dtype=np.float64) @ turning + (rate - x @ turning)
+        velocity = np.asarray(points, dtype=np.float64) @ turning
+        velocity += rate - x @ turning
+        return velocity
 
 
 class Static(Moving):

@@ -6,7 +6,15 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from glug.scene.model import NonNegative, Point, Positive, fail
-from glug.scene.shapes import Placed, _flat, _open_along_z, _three, axial_coordinates, corner_distance
+from glug.scene.shapes import (
+    Placed,
+    _flat,
+    _open_along_z,
+    _three,
+    axial_coordinates,
+    corner_distance,
+    root_of_squares,
+)
 from glug.scene.transform import Bounds
 
 
@@ -82,7 +90,7 @@ class Capsule(Swept):
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         along, radial, length = self._axial(x, y, z)
         along -= np.clip(along, 0.0, length)
-        d = np.hypot(along, radial, out=radial)
+        d = root_of_squares(along, radial)
         d -= self.radius
         return d
 
@@ -108,12 +116,13 @@ class Cone(Swept):
         h, r, length = self._axial(x, y, z)
         slope = self.end_radius - self.start_radius
         inside = (h > 0.0) & (h < length) & (r * length < self.start_radius * length + slope * h)
-        d = np.hypot(np.maximum(r - self.start_radius, 0.0), h)
-        np.minimum(d, np.hypot(np.maximum(r - self.end_radius, 0.0), h - length), out=d)
+        d = root_of_squares(h.copy(), np.maximum(r - self.start_radius, 0.0))
+        np.minimum(d, root_of_squares(h - length, np.maximum(r - self.end_radius, 0.0)), out=d)
         r -= self.start_radius
-        s = (r * slope + h * length) / (slope**2 + length**2)
+        s = r * (slope / (slope**2 + length**2))
+        s += h * (length / (slope**2 + length**2))
         np.clip(s, 0.0, 1.0, out=s)
         r -= s * slope
         h -= s * length
-        np.minimum(d, np.hypot(r, h), out=d)
+        np.minimum(d, root_of_squares(r, h), out=d)
         return np.negative(d, out=d, where=inside)

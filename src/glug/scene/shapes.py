@@ -138,12 +138,16 @@ def corner_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     np.minimum(d, 0.0, out=d)
     np.maximum(a, 0.0, out=a)
     np.maximum(b, 0.0, out=b)
+    d += root_of_squares(a, b)
+    return d
+
+
+def root_of_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """sqrt(a^2 + b^2), in place of both (np.hypot takes five times as long)."""
     a *= a
     b *= b
     a += b
-    np.sqrt(a, out=a)
-    d += a
-    return d
+    return np.sqrt(a, out=a)
 
 
 class Box(Placed):
@@ -253,7 +257,7 @@ class Torus(Placed):
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         along, radial = axial_coordinates(x, y, z, _three(self.centre), unit(self.axis))
         radial -= self.radius
-        d = np.hypot(radial, along, out=radial)
+        d = root_of_squares(radial, along)
         d -= self.tube
         return d
 
