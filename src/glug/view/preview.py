@@ -1,0 +1,60 @@
+"""Previews of a run: a small picture per frame, then one film of them."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from glug.errors import InputError
+from glug.output import RunFolder
+
+WEBP_QUALITY = 80
+WEBP_EFFORT = 3  # of 6
+
+
+def png_bytes(picture: np.ndarray) -> bytes:
+    """A PNG of a picture (height, width, 3) uint8; equal pictures give equal bytes."""
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()
+
+
+def write_preview(folder: RunFolder, index: int, picture: np.ndarray) -> Path:
+    """Write the picture of frame `index`."""
+    path = folder.file("preview", index)
+    return folder.write_file(str(path.relative_to(folder.path)), png_bytes(picture))
+
+
+def assemble(folder: RunFolder, fps: float | None = None) -> Path | None:
+    """Write preview.png (the last frame's picture) and preview.webp (all of them, played in a loop).
+
+    `fps` [1/s] is the run's when None. Returns the film; None, and nothing is written, without pictures.
+    """
+    paths = sorted((folder.path / "preview").glob("[0-9]*.png"), key=lambda path: int(path.stem))
+    if not paths:
+        return None
+    rate = float(folder.manifest()["fps"]) if fps is None else fps
+    ends = np.round(1000.0 / rate * np.arange(len(paths) + 1)).astype(int)
+    file = io.BytesIO()
+    try:
+        folder.write_file("preview.png", paths[-1].read_bytes())
+        first, *others = (_opened(path) for path in paths)
+        first.save(
+            file,
+            "WEBP",
+            save_all=True,
+            append_images=others,
+            duration=[int(duration) for duration in np.diff(ends)],
+            loop=0,
+            quality=WEBP_QUALITY,
+            method=WEBP_EFFORT,
+        )
+    except OSError as error:
+        raise InputError(f"{folder.path / 'preview'}: a picture is damaged: {error}") from error
+    return folder.write_file("preview.webp", file.getvalue())
+
+
+def _opened(path: Path) -> Image.Image:
+    """A picture whose file is not kept open: a run may have more frames than a process may open files."""
+    return Image.open(io.BytesIO(path.read_bytes()))
