@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from glug.scene.model import Point, Positive, fail
+from glug.scene.model import NonNegative, Point, Positive, fail
 from glug.scene.shapes import Placed, _open_along_z, _three, corner_distance
 from glug.scene.transform import Bounds
 
@@ -25,6 +25,8 @@ class Text(Placed):
     height: Positive = Field(description="from the lowest to the highest inked point [m]")
     depth: Positive | None = Field(default=None, description="thickness along z [m]; without it, endless")
 
+    thicken: NonNegative = Field(default=0.0, description="how far the strokes are grown outwards [m]")
+
     @field_validator("text")
     @classmethod
     def _visible(cls, text: str) -> str:
@@ -35,7 +37,9 @@ class Text(Placed):
     def _half(self) -> np.ndarray:
         ink = drawn_distance(self.text).shape
         width, height = ink[1] - 2 * MARGIN, ink[0] - 2 * MARGIN
-        return 0.5 * np.array([self.height * width / height, self.height, self.depth or 0.0])
+        half = 0.5 * np.array([self.height * width / height, self.height, self.depth or 0.0])
+        half[:2] += self.thicken
+        return half
 
     def _box(self) -> Bounds:
         centre, half = _three(self.centre), self._half()
@@ -60,6 +64,7 @@ class Text(Placed):
         column -= nearest_column
         d += np.hypot(row, column)  # outside the picture: an upper bound, of the right sign
         d *= pixel
+        d -= self.thicken
         if self.depth is None:
             return d
         across = np.abs(z - centre[2])

@@ -5,18 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
-
-
-@dataclass(frozen=True)
-class SolveStats:
-    """One linear solve: `residual` is the recomputed float64 |b - A x|_inf / |b|_inf."""
-
-    solver: str
-    unknowns: int
-    iterations: int
-    residual: float
-    seconds: float
-    converged: bool
+from glug.solvers.stats import SolveStats
 
 
 @dataclass

@@ -27,6 +27,7 @@ from glug.view.kernels_studio import (
     lit,
     mix,
     passed,
+    plus,
     scaled,
     solid_colour,
     surroundings,
@@ -116,81 +117,84 @@ def glow(stage, p, n, length):
 
 
 @kernel(inline=True)
+def absorbed(stage, length):
+    """Part of the light, by colour, that is left after `length` [m] of liquid (Beer and Lambert)."""
+    return (
+        np.exp(-length * (stage.optics[0] + stage.optics[6])),
+        np.exp(-length * (stage.optics[1] + stage.optics[6])),
+        np.exp(-length * (stage.optics[2] + stage.optics[6])),
+    )
+
+
+@kernel(inline=True)
+def appearance(stage, what, p, d, direct):
+    """Radiance of what is not liquid, seen at p along d, and the part of the light behind it that it hides."""
+    if what == NOTHING:
+        return (backdrop(d) if direct else surroundings(stage, d)), ONE
+    if what == FLOOR:
+        return floor_colour(stage, p, d), ONE
+    n = normal_at(stage, what, p)
+    if dot(d, n) > ZERO:
+        n = scaled(n, -ONE)
+    edge = ONE + dot(d, n)
+    opacity = stage.colours[what, 3]
+    return solid_colour(stage, what, p, n, d), opacity + (ONE - opacity) * edge * edge * edge
+
+
+@kernel(inline=True)
+def crossed(stage, p, d, n, inside):
+    """(origin, direction, inside) of the ray after it met the liquid's surface at p, with outward normal n."""
+    beside = HALF * stage.place[0, 3]
+    index = stage.optics[7]
+    if not inside:
+        return along(p, n, -beside), bend(d, n, ONE / index), True
+    inward = scaled(n, -ONE)
+    turned = bend(d, inward, index)
+    if dot(turned, turned) > ZERO:
+        return along(p, n, beside), turned, False
+    return along(p, n, -beside), along(d, n, -TWO * dot(d, n)), True
+
+
+@kernel(inline=True)
 def radiance(stage, o, d):
     """(r, g, b, what) seen from o along d; `what` is the first thing met."""
-    r, g, b = ZERO, ZERO, ZERO
-    through = (ONE, ONE, ONE)
-    first = NOTHING
-    inside = False
-    entry = (ZERO, ONE, ZERO)
-    index = stage.optics[7]
-    h = stage.place[0, 3]
+    total, through = (ZERO, ZERO, ZERO), (ONE, ONE, ONE)
+    first, inside, entry = NOTHING, False, (ZERO, ONE, ZERO)
+    film = np.float32(1.5) * stage.place[0, 3]
     for event in range(EVENTS):
         t, what = nearest(stage, o, d, inside)
         p = along(o, d, t)
         if event == 0:
             first = what
         if inside and t < FAR:
-            light = times(through, glow(stage, o, entry, t))
-            r, g, b = r + light[0], g + light[1], b + light[2]
-            absorbed = (
-                np.exp(-t * (stage.optics[0] + stage.optics[6])),
-                np.exp(-t * (stage.optics[1] + stage.optics[6])),
-                np.exp(-t * (stage.optics[2] + stage.optics[6])),
-            )
-            through = times(through, absorbed)
-        if inside and what == LIQUID and p[1] - stage.floor[0] < np.float32(1.5) * h and d[1] < ZERO:
+            total = plus(total, times(through, glow(stage, o, entry, t)))
+            through = times(through, absorbed(stage, t))
+        if inside and what == LIQUID and p[1] - stage.floor[0] < film and d[1] < ZERO:
             what = FLOOR  # no film of air between the liquid and the floor it stands on
         if what != LIQUID:
-            if what == NOTHING:
-                seen = backdrop(d) if event == 0 else surroundings(stage, d)
-            elif what == FLOOR:
-                seen = floor_colour(stage, p, d)
-            else:
-                n = normal_at(stage, what, p)
-                if dot(d, n) > ZERO:
-                    n = scaled(n, -ONE)
-                seen = solid_colour(stage, what, p, n, d)
-                opacity = stage.colours[what, 3]
-                if opacity < ONE:  # thin glass: light goes straight on
-                    edge = ONE + dot(d, n)
-                    part = opacity + (ONE - opacity) * edge * edge * edge
-                    light = times(through, scaled(seen, part))
-                    r, g, b = r + light[0], g + light[1], b + light[2]
-                    through = scaled(through, ONE - part)
-                    o = along(p, d, HALF * stage.place[what, 3])
-                    continue
-            light = times(through, seen)
-            return r + light[0], g + light[1], b + light[2], first
-        n = normal_at(stage, 0, p)
-        facing = dot(d, n)
-        if inside:
-            n = scaled(n, -ONE)
-            turned = bend(d, n, index)
-            if dot(turned, turned) > ZERO:
-                d, inside = turned, False
-                o = along(p, n, -HALF * h)
-            else:
-                d = along(d, n, -TWO * dot(d, n))
-                o = along(p, n, HALF * h)
-        else:
-            if facing > ZERO:  # grazing: the smoothed normal may look away
-                facing = ZERO
-            part = mirrored_part(-facing, index)
-            light = times(through, scaled(mirror(stage, p, n, d), part))
-            r, g, b = r + light[0], g + light[1], b + light[2]
+            seen, part = appearance(stage, what, p, d, event == 0)
+            total = plus(total, times(through, scaled(seen, part)))
             through = scaled(through, ONE - part)
-            if stage.optics[6] >= OPAQUE:
-                light = times(through, glow(stage, p, n, ONE))
-                return r + light[0], g + light[1], b + light[2], first
-            d = bend(d, n, ONE / index)
-            o = along(p, n, -HALF * h)
-            inside, entry = True, n
+            if part == ONE:
+                break
+            o = along(p, d, HALF * stage.place[what, 3])  # through thin glass, straight on
+        else:
+            n = normal_at(stage, 0, p)
+            if not inside:
+                part = mirrored_part(max(-dot(d, n), ZERO), stage.optics[7])
+                total = plus(total, times(through, scaled(mirror(stage, p, n, d), part)))
+                through, entry = scaled(through, ONE - part), n
+                if stage.optics[6] >= OPAQUE:
+                    total = plus(total, times(through, glow(stage, p, n, ONE)))
+                    through = (ZERO, ZERO, ZERO)
+                    break
+            o, d, inside = crossed(stage, p, d, n, inside)
         if max(through[0], max(through[1], through[2])) < FAINT:
             break
+    # What is left after the last event has been scattered about in the liquid.
     scattered = (stage.optics[3], stage.optics[4], stage.optics[5])
-    light = times(through, times(scattered, SKY))
-    return r + light[0], g + light[1], b + light[2], first
+    total = plus(total, times(through, times(scattered, SKY)))
+    return total[0], total[1], total[2], first
 
 
 @kernel(parallel=True)

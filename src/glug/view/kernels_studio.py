@@ -27,6 +27,11 @@ def mix(a, b, t):
 
 
 @kernel(inline=True)
+def plus(a, b):
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@kernel(inline=True)
 def times(a, b):
     return a[0] * b[0], a[1] * b[1], a[2] * b[2]
 

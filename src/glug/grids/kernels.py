@@ -1,0 +1,55 @@
+"""Kernels of the grid: which tiles are active, filling a velocity field outwards."""
+
+import numpy as np
+
+from glug.jit import kernel, prange
+
+
+@kernel(parallel=True)
+def active_tiles(active, tile, found):
+    """found[a, b, c] is true when any cell of tile (a, b, c) is active."""
+    ni, nj, nk = active.shape
+    for a in prange(found.shape[0]):
+        for b in range(found.shape[1]):
+            for c in range(found.shape[2]):
+                hit = False
+                for i in range(a * tile, min((a + 1) * tile, ni)):
+                    for j in range(b * tile, min((b + 1) * tile, nj)):
+                        for k in range(c * tile, min((c + 1) * tile, nk)):
+                            hit = hit or active[i, j, k] != 0
+                found[a, b, c] = hit
+
+
+@kernel(parallel=True)
+def spread(field, known, next_field, next_known):
+    """One layer outwards: a sample that is not known takes the mean of its known neighbours."""
+    ni, nj, nk = field.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                value, state = field[i, j, k], known[i, j, k]
+                if state == 0:
+                    total, count = np.float32(0.0), np.float32(0.0)
+                    if i > 0 and known[i - 1, j, k]:
+                        total += field[i - 1, j, k]
+                        count += np.float32(1.0)
+                    if i < ni - 1 and known[i + 1, j, k]:
+                        total += field[i + 1, j, k]
+                        count += np.float32(1.0)
+                    if j > 0 and known[i, j - 1, k]:
+                        total += field[i, j - 1, k]
+                        count += np.float32(1.0)
+                    if j < nj - 1 and known[i, j + 1, k]:
+                        total += field[i, j + 1, k]
+                        count += np.float32(1.0)
+                    if k > 0 and known[i, j, k - 1]:
+                        total += field[i, j, k - 1]
+                        count += np.float32(1.0)
+                    if k < nk - 1 and known[i, j, k + 1]:
+                        total += field[i, j, k + 1]
+                        count += np.float32(1.0)
+                    if count > np.float32(0.0):
+                        value, state = total / count, np.uint8(1)
+                next_field[i, j, k] = value
+                next_known[i, j, k] = state

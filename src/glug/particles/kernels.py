@@ -1,0 +1,334 @@
+"""Kernels of particles: sorting by cell, transfers to and from the staggered grid, motion.
+
+Positions are world coordinates [m]; `corner` is the grid's lower corner, `inverse` is 1 / dx. Particles are
+sorted by cell, so that the particles of a slab of cells are contiguous and neighbours in memory are neighbours
+in space.
+"""
+
+import math
+
+import numpy as np
+
+from glug.geometry.kernels import trilinear
+from glug.jit import kernel, prange
+
+SLAB = 4  # cells along x per slab of `to_grid`: slabs of one colour never touch the same face
+
+
+# -- sorting ----------------------------------------------------------------------------------------------
+
+
+@kernel(parallel=True)
+def cell_keys(position, corner, inverse, shape, key):
+    """Cell of every particle; `cells` (one past the last) for one outside the grid or not finite."""
+    ni, nj, nk = shape
+    for n in prange(position.shape[0]):
+        x = (position[n, 0] - corner[0]) * inverse
+        y = (position[n, 1] - corner[1]) * inverse
+        z = (position[n, 2] - corner[2]) * inverse
+        if x >= 0 and y >= 0 and z >= 0 and x < ni and y < nj and z < nk:
+            key[n] = (int(x) * nj + int(y)) * nk + int(z)
+        else:
+            key[n] = ni * nj * nk
+
+
+@kernel
+def counting_sort(key, start, order):
+    """Stable order of the particles by cell; start[c] is the first of cell c, start[-1] those outside."""
+    start[:] = 0
+    for n in range(key.size):
+        start[key[n]] += 1
+    total = 0
+    for c in range(start.size):
+        count = start[c]
+        start[c] = total
+        total += count
+    for n in range(key.size):
+        c = key[n]
+        order[start[c]] = n
+        start[c] += 1
+    for c in range(start.size - 1, 0, -1):
+        start[c] = start[c - 1]
+    start[0] = 0
+
+
+@kernel(parallel=True)
+def gather_rows(values, order, out):
+    """out[n] = values[order[n]] for rows of any width."""
+    for n in prange(order.size):
+        m = order[n]
+        for a in range(values.shape[1]):
+            out[n, a] = values[m, a]
+
+
+# -- transfer to the grid ---------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def scatter(x, y, z, value, ax, ay, az, mass, field, weight):
+    """Add a particle at (x, y, z), in samples of `field`, with value + a . (sample - particle) and mass."""
+    ni, nj, nk = field.shape
+    one = np.float32(1.0)
+    i = int(math.floor(x))
+    j = int(math.floor(y))
+    k = int(math.floor(z))
+    fx = x - np.float32(i)
+    fy = y - np.float32(j)
+    fz = z - np.float32(k)
+    for a in range(2):
+        p = min(max(i + a, 0), ni - 1)
+        wx = fx if a == 1 else one - fx
+        vx = value + ax * (np.float32(a) - fx)
+        for b in range(2):
+            q = min(max(j + b, 0), nj - 1)
+            wy = wx * (fy if b == 1 else one - fy) * mass
+            vy = vx + ay * (np.float32(b) - fy)
+            for c in range(2):
+                r = min(max(k + c, 0), nk - 1)
+                w = wy * (fz if c == 1 else one - fz)
+                field[p, q, r] += w * (vy + az * (np.float32(c) - fz))
+                weight[p, q, r] += w
+
+
+@kernel(parallel=True)
+def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, v, w, mu, mv, mw):
+    """Scatter momentum and mass to the faces, by slabs of cells in two colours: no two threads meet."""
+    ni, nj, nk = shape
+    half = np.float32(0.5)
+    zero = np.float32(0.0)
+    slabs = (ni + SLAB - 1) // SLAB
+    has_affine = affine.shape[0] > 0
+    for colour in range(2):
+        for s in prange((slabs + 1 - colour) // 2):
+            first = (2 * s + colour) * SLAB
+            last = min(first + SLAB, ni)
+            for n in range(start[first * nj * nk], start[last * nj * nk]):
+                x = (position[n, 0] - corner[0]) * inverse
+                y = (position[n, 1] - corner[1]) * inverse
+                z = (position[n, 2] - corner[2]) * inverse
+                m = mass[n, 0]
+                if has_affine:
+                    scatter(x, y - half, z - half, velocity[n, 0], affine[n, 0], affine[n, 1], affine[n, 2], m, u, mu)
+                    scatter(x - half, y, z - half, velocity[n, 1], affine[n, 3], affine[n, 4], affine[n, 5], m, v, mv)
+                    if nk > 1:
+                        scatter(
+                            x - half, y - half, z, velocity[n, 2], affine[n, 6], affine[n, 7], affine[n, 8], m, w, mw
+                        )
+                else:
+                    scatter(x, y - half, z - half, velocity[n, 0], zero, zero, zero, m, u, mu)
+                    scatter(x - half, y, z - half, velocity[n, 1], zero, zero, zero, m, v, mv)
+                    if nk > 1:
+                        scatter(x - half, y - half, z, velocity[n, 2], zero, zero, zero, m, w, mw)
+
+
+@kernel(parallel=True)
+def normalise(field, weight, least):
+    """field /= weight where weight > least, else zero; weight becomes 1 or 0."""
+    ni, nj, nk = field.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                m = weight[i, j, k]
+                if m > least:
+                    field[i, j, k] /= m
+                    weight[i, j, k] = np.float32(1.0)
+                else:
+                    field[i, j, k] = np.float32(0.0)
+                    weight[i, j, k] = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def cell_means(values, start, shape, missing, out):
+    """Mean over the particles of each cell, `missing` where there is none."""
+    ni, nj, nk = shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                c = (i * nj + j) * nk + k
+                total = np.float32(0.0)
+                for n in range(start[c], start[c + 1]):
+                    total += values[n, 0]
+                count = start[c + 1] - start[c]
+                out[i, j, k] = total / np.float32(count) if count > 0 else missing
+
+
+# -- transfer to the particles ----------------------------------------------------------------------------
+
+
+@kernel(parallel=True)
+def to_particles_flip(position, velocity, corner, inverse, u, v, w, u0, v0, w0, ratio):
+    """velocity = new(x) + ratio (velocity - old(x)): FLIP blended with 1 - ratio of PIC."""
+    half = np.float32(0.5)
+    for n in prange(position.shape[0]):
+        x = (position[n, 0] - corner[0]) * inverse
+        y = (position[n, 1] - corner[1]) * inverse
+        z = (position[n, 2] - corner[2]) * inverse
+        new, old = trilinear(u, x, y - half, z - half), trilinear(u0, x, y - half, z - half)
+        velocity[n, 0] = new + ratio * (velocity[n, 0] - old)
+        new, old = trilinear(v, x - half, y, z - half), trilinear(v0, x - half, y, z - half)
+        velocity[n, 1] = new + ratio * (velocity[n, 1] - old)
+        new, old = trilinear(w, x - half, y - half, z), trilinear(w0, x - half, y - half, z)
+        velocity[n, 2] = new + ratio * (velocity[n, 2] - old)
+
+
+@kernel(inline=True)
+def affine_row(field, x, y, z):
+    """Value and gradient (per sample) of the trilinear interpolant at (x, y, z)."""
+    ni, nj, nk = field.shape
+    one = np.float32(1.0)
+    i = min(max(int(math.floor(x)), 0), max(ni - 2, 0))
+    j = min(max(int(math.floor(y)), 0), max(nj - 2, 0))
+    k = min(max(int(math.floor(z)), 0), max(nk - 2, 0))
+    fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    i1, j1, k1 = min(i + 1, ni - 1), min(j + 1, nj - 1), min(k + 1, nk - 1)
+    a00, a01 = field[i, j, k], field[i, j, k1]
+    a10, a11 = field[i, j1, k], field[i, j1, k1]
+    b00, b01 = field[i1, j, k], field[i1, j, k1]
+    b10, b11 = field[i1, j1, k], field[i1, j1, k1]
+    gz = (one - fx) * ((one - fy) * (a01 - a00) + fy * (a11 - a10)) + fx * (
+        (one - fy) * (b01 - b00) + fy * (b11 - b10)
+    )
+    a0, a1 = a00 + fz * (a01 - a00), a10 + fz * (a11 - a10)
+    b0, b1 = b00 + fz * (b01 - b00), b10 + fz * (b11 - b10)
+    gy = (one - fx) * (a1 - a0) + fx * (b1 - b0)
+    a, b = a0 + fy * (a1 - a0), b0 + fy * (b1 - b0)
+    return a + fx * (b - a), b - a, gy, gz
+
+
+@kernel(parallel=True)
+def to_particles_apic(position, velocity, affine, corner, inverse, u, v, w):
+    """Velocity and its gradient per cell at every particle (APIC, Jiang et al. 2015)."""
+    half = np.float32(0.5)
+    for n in prange(position.shape[0]):
+        x = (position[n, 0] - corner[0]) * inverse
+        y = (position[n, 1] - corner[1]) * inverse
+        z = (position[n, 2] - corner[2]) * inverse
+        velocity[n, 0], affine[n, 0], affine[n, 1], affine[n, 2] = affine_row(u, x, y - half, z - half)
+        velocity[n, 1], affine[n, 3], affine[n, 4], affine[n, 5] = affine_row(v, x - half, y, z - half)
+        velocity[n, 2], affine[n, 6], affine[n, 7], affine[n, 8] = affine_row(w, x - half, y - half, z)
+
+
+@kernel(parallel=True)
+def add_interpolated(position, corner, inverse, field, values):
+    """values += field(x) for a cell-centred field."""
+    half = np.float32(0.5)
+    for n in prange(position.shape[0]):
+        x = (position[n, 0] - corner[0]) * inverse - half
+        y = (position[n, 1] - corner[1]) * inverse - half
+        z = (position[n, 2] - corner[2]) * inverse - half
+        values[n, 0] += trilinear(field, x, y, z)
+
+
+# -- motion -----------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def flow(u, v, w, x, y, z):
+    half = np.float32(0.5)
+    return (
+        trilinear(u, x, y - half, z - half),
+        trilinear(v, x - half, y, z - half),
+        trilinear(w, x - half, y - half, z),
+    )
+
+
+@kernel(parallel=True)
+def advect(position, corner, inverse, u, v, w, dt, parts):
+    """Move particles through the velocity field by `parts` steps of Ralston's third-order Runge-Kutta."""
+    s = dt * inverse / np.float32(parts)
+    for n in prange(position.shape[0]):
+        x = (position[n, 0] - corner[0]) * inverse
+        y = (position[n, 1] - corner[1]) * inverse
+        z = (position[n, 2] - corner[2]) * inverse
+        x0, y0, z0 = x, y, z
+        for _ in range(parts):
+            a = np.float32(0.5) * s
+            u1, v1, w1 = flow(u, v, w, x, y, z)
+            u2, v2, w2 = flow(u, v, w, x + a * u1, y + a * v1, z + a * w1)
+            a = np.float32(0.75) * s
+            u3, v3, w3 = flow(u, v, w, x + a * u2, y + a * v2, z + a * w2)
+            a = s / np.float32(9.0)
+            x += a * (np.float32(2.0) * u1 + np.float32(3.0) * u2 + np.float32(4.0) * u3)
+            y += a * (np.float32(2.0) * v1 + np.float32(3.0) * v2 + np.float32(4.0) * v3)
+            z += a * (np.float32(2.0) * w1 + np.float32(3.0) * w2 + np.float32(4.0) * w3)
+        h = np.float32(1.0) / inverse
+        position[n, 0] += (x - x0) * h
+        position[n, 1] += (y - y0) * h
+        position[n, 2] += (z - z0) * h
+
+
+@kernel(parallel=True)
+def leave_solids(position, corner, inverse, nodes, margin, lower, upper, near):
+    """Push particles out of solids along the normal, and inside the walls; mark those near a solid.
+
+    `nodes` is the solid distance at cell corners [m]; `lower` and `upper` bound the domain (exactly the
+    walls, or infinite at open sides).
+    """
+    h = np.float32(1.0) / inverse
+    half = np.float32(0.5)
+    for n in prange(position.shape[0]):
+        near[n] = False
+        for _ in range(3):
+            x = (position[n, 0] - corner[0]) * inverse
+            y = (position[n, 1] - corner[1]) * inverse
+            z = (position[n, 2] - corner[2]) * inverse
+            d = trilinear(nodes, x, y, z)
+            near[n] = near[n] or d < h
+            if d >= margin:
+                break
+            gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
+            gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
+            gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
+            norm = math.sqrt(gx * gx + gy * gy + gz * gz)
+            if norm < np.float32(1e-3) * h:
+                break
+            push = (margin - d) / norm
+            position[n, 0] += push * gx
+            position[n, 1] += push * gy
+            position[n, 2] += push * gz
+        for a in range(3):
+            position[n, a] = min(max(position[n, a], lower[a]), upper[a])
+
+
+# -- keeping the number per cell in bounds ----------------------------------------------------------------
+
+
+@kernel
+def merge_crowded(position, velocity, affine, mass, start, most):
+    """In cells with more than `most` particles, merge the surplus into earlier ones; merged mass is zero.
+
+    Mass and momentum are kept. Returns the number of particles that were absorbed.
+    """
+    absorbed = 0
+    for c in range(start.size - 2):
+        count = start[c + 1] - start[c]
+        for e in range(count - most):
+            a = start[c] + e % most
+            b = start[c + 1] - 1 - e
+            total = mass[a, 0] + mass[b, 0]
+            f = mass[b, 0] / total
+            for q in range(3):
+                position[a, q] += f * (position[b, q] - position[a, q])
+                velocity[a, q] += f * (velocity[b, q] - velocity[a, q])
+            if affine.shape[0] > 0:
+                for q in range(9):
+                    affine[a, q] += f * (affine[b, q] - affine[a, q])
+            mass[a, 0] = total
+            mass[b, 0] = np.float32(0.0)
+            absorbed += 1
+    return absorbed
+
+
+@kernel
+def sparse_cells(start, band, least, found):
+    """Cells surrounded by liquid (band 2) with at least one and fewer than `least` particles; their number."""
+    count = 0
+    flat = band.ravel()
+    for c in range(start.size - 2):
+        n = start[c + 1] - start[c]
+        if n > 0 and n < least and flat[c] == 2 and count < found.size:
+            found[count] = c
+            count += 1
+    return count

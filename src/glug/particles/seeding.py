@@ -1,0 +1,110 @@
+"""Where particles come from: jittered seeding of volumes and sources, and limits per cell.
+
+Every cell is cut into m^d equal parts with one particle at a random place in each, m^d being the number of
+particles per cell. The random numbers are a hash of the seed and the part's lattice index: no state, the same
+places for any order of work.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from glug.geometry import liquid as liquid_geometry
+from glug.grids.regular import Grid
+from glug.particles import kernels
+from glug.particles.storage import Particles
+
+CHUNK = 1 << 19  # candidate points at a time: bounds the memory of temporaries
+
+
+def parts_per_axis(per_cell: int, dim: int) -> int:
+    """Parts m along an axis such that m^dim is (about) `per_cell`."""
+    return max(1, round(per_cell ** (1.0 / dim)))
+
+
+def hashed(index: np.ndarray, seed: int) -> np.ndarray:
+    """Uniform numbers in [0, 1) from lattice indices (n, 3) and a seed (the splitmix64 finaliser)."""
+    with np.errstate(over="ignore"):
+        x = np.full(len(index), np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15), np.uint64)
+        for a in range(3):
+            x = (x ^ index[:, a].astype(np.int64).view(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
+            x ^= x >> np.uint64(31)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def jittered(
+    lower: np.ndarray, upper: np.ndarray, origin: np.ndarray, spacing: float, dim: int, seed: int
+) -> "list[np.ndarray]":
+    """Points of the jittered lattice in a box, in chunks of (n, 3).
+
+    Lattice part i covers origin + [i, i + 1) spacing; in 2D all points have z = origin + spacing-independent
+    mid-depth, which the caller sets.
+    """
+    low = np.floor((np.asarray(lower) - origin) / spacing).astype(np.int64)
+    high = np.ceil((np.asarray(upper) - origin) / spacing).astype(np.int64)
+    if dim == 2:
+        low[2], high[2] = 0, 1
+    counts = np.maximum(high - low, 0)
+    rows = max(1, CHUNK // max(1, int(counts[1] * counts[2])))
+    chunks = []
+    for i in range(0, int(counts[0]), rows):
+        axes = [low[0] + np.arange(i, min(i + rows, counts[0])), low[1] + np.arange(counts[1])]
+        axes.append(low[2] + np.arange(counts[2]))
+        index = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+        jitter = np.stack([hashed(index, 3 * seed + a) for a in range(3)], axis=1)
+        chunks.append(origin + spacing * (index + jitter))
+    return chunks
+
+
+def seed_region(
+    distance: Callable[[np.ndarray], np.ndarray],
+    lower: np.ndarray,
+    upper: np.ndarray,
+    *,
+    origin: np.ndarray,
+    dx: float,
+    per_cell: int,
+    dim: int,
+    seed: int,
+) -> np.ndarray:
+    """Points of the jittered lattice where `distance` is negative, (n, 3) [m]."""
+    spacing = dx / parts_per_axis(per_cell, dim)
+    found = [np.zeros((0, 3))]
+    for points in jittered(lower, upper, origin, spacing, dim, seed):
+        if dim == 2:
+            points[:, 2] = 0.5 * dx
+        found.append(points[distance(points) < 0.0])
+    return np.concatenate(found)
+
+
+def limit_per_cell(particles: Particles, grid: Grid, least: int, most: int, seed: int) -> None:
+    """Merge particles in crowded cells, split them in sparse cells inside the liquid.
+
+    Volume and momentum are kept. Particles must be sorted; the absorbed ones stay with no volume and the new
+    ones come last, until the next sort.
+    """
+    p = particles
+    absorbed = kernels.merge_crowded(p.position, p.velocity, p.affine_or_none, p.volume, p.start, most)
+    found = np.empty(max(1024, grid.cells // 16), np.int32)
+    band = liquid_geometry.band_of(p.start, grid)
+    count = kernels.sparse_cells(p.start, band, least, found)
+    if count:
+        _split(p, grid, found[:count], seed)
+    if absorbed:
+        p.keep(p.volume[:, 0] > 0.0)
+
+
+def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:
+    """Halve the first particle of each cell; its twin starts elsewhere in the cell with the same motion."""
+    parents = p.start[cells]
+    parents = parents[p.volume[parents, 0] > 0.0]
+    p.volume[parents] *= 0.5
+    values = {n: a[parents].copy() for n, a in p.attributes.items() if n not in ("id", "position")}
+    jitter = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1) - 0.5
+    if grid.dim == 2:
+        jitter[:, 2] = 0.0
+    position = p.position[parents] + (0.5 * grid.dx * jitter).astype(np.float32)
+    p.append(position, **values)

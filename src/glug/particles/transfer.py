@@ -1,0 +1,54 @@
+"""Between particles and faces: APIC (Jiang et al. 2015) and FLIP blended with PIC (Zhu and Bridson 2005)."""
+
+import numpy as np
+
+from glug.grids.regular import Grid, Staggered
+from glug.particles import kernels
+from glug.particles.storage import Particles
+
+LEAST_WEIGHT = 1e-3  # of a nominal particle: below it a face counts as not reached
+
+
+def _frame(grid: Grid) -> tuple[np.ndarray, np.float32]:
+    return grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
+
+
+def to_grid(particles: Particles, grid: Grid, nominal_volume: float) -> tuple[Staggered, Staggered]:
+    """Face velocities, and 1 where particles reach a face, else 0."""
+    velocity, weight = grid.staggered(), grid.staggered()
+    corner, inverse = _frame(grid)
+    p = particles
+    kernels.to_grid(
+        p.position, p.velocity, p.affine_or_none, p.volume, p.start, grid.shape, corner, inverse, *velocity, *weight
+    )
+    for u, m in zip(velocity, weight):
+        kernels.normalise(u, m, np.float32(LEAST_WEIGHT * nominal_volume))
+    return velocity, weight
+
+
+def to_particles_flip(
+    particles: Particles, grid: Grid, velocity: Staggered, before: Staggered, ratio: float
+) -> None:
+    """Add the change of the grid velocity, blended with 1 - ratio of the velocity itself."""
+    corner, inverse = _frame(grid)
+    p = particles
+    kernels.to_particles_flip(p.position, p.velocity, corner, inverse, *velocity, *before, np.float32(ratio))
+
+
+def to_particles_apic(particles: Particles, grid: Grid, velocity: Staggered) -> None:
+    """Take velocity and velocity gradient from the grid."""
+    corner, inverse = _frame(grid)
+    kernels.to_particles_apic(particles.position, particles.velocity, particles.affine, corner, inverse, *velocity)
+
+
+def cell_means(values: np.ndarray, particles: Particles, grid: Grid, missing: float) -> np.ndarray:
+    """Mean of a particle attribute over each cell; `missing` in cells without particles."""
+    out = grid.scalar()
+    kernels.cell_means(values, particles.start, grid.shape, np.float32(missing), out)
+    return out
+
+
+def add_to_particles(values: np.ndarray, particles: Particles, grid: Grid, change: np.ndarray) -> None:
+    """Add a cell-centred change, interpolated, to a particle attribute."""
+    corner, inverse = _frame(grid)
+    kernels.add_interpolated(particles.position, corner, inverse, change, values)

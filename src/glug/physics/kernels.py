@@ -1,0 +1,361 @@
+"""Kernels of pressure: cut cells and ghost fluid, components, projection, velocity at solids.
+
+Cell (i, j, k) has its lower faces at the same index. `area` is the open fraction of a face, `link` what couples
+the pressures across it: area, or area / theta towards air, where theta is the distance to the surface in cells.
+Pressure is scaled to a velocity potential q = p dt / (rho dx), so u -= (q_upper - q_lower) / theta.
+"""
+
+import numpy as np
+
+from glug.geometry.kernels import trilinear
+from glug.grids.tiles import TILE
+from glug.jit import kernel, prange
+
+LEAST_THETA = np.float32(0.01)
+
+
+@kernel(parallel=True)
+def liquid_cells(phi, ax, ay, az, liquid):
+    """1 where a cell's centre is in the liquid and any of its faces is open."""
+    ni, nj, nk = phi.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                opening = ax[i, j, k] + ax[i + 1, j, k] + ay[i, j, k] + ay[i, j + 1, k] + az[i, j, k] + az[i, j, k + 1]
+                liquid[i, j, k] = phi[i, j, k] < np.float32(0.0) and opening > np.float32(0.0)
+
+
+@kernel(inline=True)
+def link_across(area, phi_a, phi_b, liquid_a, liquid_b):
+    if liquid_a and liquid_b:
+        return area
+    if liquid_a or liquid_b:
+        inside, outside = (phi_a, phi_b) if liquid_a else (phi_b, phi_a)
+        theta = inside / (inside - max(outside, np.float32(0.0)))
+        return area / min(max(theta, LEAST_THETA), np.float32(1.0))
+    return np.float32(0.0)
+
+
+@kernel(parallel=True)
+def pressure_links(phi, liquid, ax, ay, az, lx, ly, lz, diagonal):
+    """Links of the interior faces and the matrix diagonal (zero outside the liquid)."""
+    ni, nj, nk = phi.shape
+    for slab in prange(1, ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                p, c = phi[i, j, k], liquid[i, j, k]
+                lx[i, j, k] = link_across(ax[i, j, k], phi[i - 1, j, k], p, liquid[i - 1, j, k], c)
+                if j > 0:
+                    ly[i, j, k] = link_across(ay[i, j, k], phi[i, j - 1, k], p, liquid[i, j - 1, k], c)
+                if k > 0:
+                    lz[i, j, k] = link_across(az[i, j, k], phi[i, j, k - 1], p, liquid[i, j, k - 1], c)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    diagonal[i, j, k] = (
+                        lx[i, j, k] + lx[i + 1, j, k] + ly[i, j, k] + ly[i, j + 1, k] + lz[i, j, k] + lz[i, j, k + 1]
+                    )
+                else:
+                    diagonal[i, j, k] = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def divergence_rhs(u, v, w, ax, ay, az, liquid, out):
+    """Minus the net open flux out of every liquid cell, over dx^2 [m/s]."""
+    ni, nj, nk = liquid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    out[i, j, k] = (
+                        ax[i, j, k] * u[i, j, k]
+                        - ax[i + 1, j, k] * u[i + 1, j, k]
+                        + ay[i, j, k] * v[i, j, k]
+                        - ay[i, j + 1, k] * v[i, j + 1, k]
+                        + az[i, j, k] * w[i, j, k]
+                        - az[i, j, k + 1] * w[i, j, k + 1]
+                    )
+                else:
+                    out[i, j, k] = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
+    """Add minus the flux of moving solids through the closed part of the faces of liquid cells."""
+    one = np.float32(1.0)
+    ni, nj, nk = liquid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    out[i, j, k] += (
+                        (one - ax[i, j, k]) * sx[i, j, k]
+                        - (one - ax[i + 1, j, k]) * sx[i + 1, j, k]
+                        + (one - ay[i, j, k]) * sy[i, j, k]
+                        - (one - ay[i, j + 1, k]) * sy[i, j + 1, k]
+                        + (one - az[i, j, k]) * sz[i, j, k]
+                        - (one - az[i, j, k + 1]) * sz[i, j, k + 1]
+                    )
+
+
+@kernel(parallel=True)
+def apply_pressure(d, q, lx, ly, lz, diagonal, blocks, sums):
+    """q = A d over active blocks; d . q per block. A is the five or seven point matrix of the links."""
+    ni, nj, nk = diagonal.shape
+    for t in prange(blocks.shape[0]):
+        i0, j0, k0, k1 = blocks[t]
+        total = np.float64(0.0)
+        for i in range(max(i0, 1), min(i0 + TILE, ni - 1)):
+            for j in range(max(j0, 1), min(j0 + TILE, nj - 1)):
+                row = np.float32(0.0)
+                for k in range(max(k0, 1), min(k1, nk - 1)):
+                    g = diagonal[i, j, k]
+                    v = (
+                        g * d[i, j, k]
+                        - lx[i, j, k] * d[i - 1, j, k]
+                        - lx[i + 1, j, k] * d[i + 1, j, k]
+                        - ly[i, j, k] * d[i, j - 1, k]
+                        - ly[i, j + 1, k] * d[i, j + 1, k]
+                        - lz[i, j, k] * d[i, j, k - 1]
+                        - lz[i, j, k + 1] * d[i, j, k + 1]
+                    )
+                    v = v if g > np.float32(0.0) else np.float32(0.0)
+                    q[i, j, k] = v
+                    row += v * d[i, j, k]
+                total += np.float64(row)
+        sums[t] = total
+
+
+@kernel(parallel=True)
+def residual_pressure(b, x, r, lx, ly, lz, diagonal, blocks):
+    """r = b - A x with a float64 x, evaluated in float64."""
+    ni, nj, nk = diagonal.shape
+    for t in prange(blocks.shape[0]):
+        i0, j0, k0, k1 = blocks[t]
+        for i in range(max(i0, 1), min(i0 + TILE, ni - 1)):
+            for j in range(max(j0, 1), min(j0 + TILE, nj - 1)):
+                for k in range(max(k0, 1), min(k1, nk - 1)):
+                    if diagonal[i, j, k] > np.float32(0.0):
+                        c = x[i, j, k]
+                        v = (
+                            lx[i, j, k] * (c - x[i - 1, j, k])
+                            + lx[i + 1, j, k] * (c - x[i + 1, j, k])
+                            + ly[i, j, k] * (c - x[i, j - 1, k])
+                            + ly[i, j + 1, k] * (c - x[i, j + 1, k])
+                            + lz[i, j, k] * (c - x[i, j, k - 1])
+                            + lz[i, j, k + 1] * (c - x[i, j, k + 1])
+                        )
+                        r[i, j, k] = b[i, j, k] - v
+                    else:
+                        r[i, j, k] = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
+    """u -= (q_upper - q_lower) / theta on the open faces of liquid cells."""
+    ni, nj, nk = liquid.shape
+    zero = np.float32(0.0)
+    for slab in prange(1, ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if lx[i, j, k] > zero:
+                    u[i, j, k] -= np.float32(lx[i, j, k] / ax[i, j, k] * (q[i, j, k] - q[i - 1, j, k]))
+                if j > 0 and ly[i, j, k] > zero:
+                    v[i, j, k] -= np.float32(ly[i, j, k] / ay[i, j, k] * (q[i, j, k] - q[i, j - 1, k]))
+                if k > 0 and lz[i, j, k] > zero:
+                    w[i, j, k] -= np.float32(lz[i, j, k] / az[i, j, k] * (q[i, j, k] - q[i, j, k - 1]))
+
+
+# -- connected components of the liquid -------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def root_of(parent, c):
+    while parent[c] != c:
+        parent[c] = parent[parent[c]]
+        c = parent[c]
+    return c
+
+
+@kernel(inline=True)
+def join(parent, a, b):
+    a, b = root_of(parent, a), root_of(parent, b)
+    if a < b:
+        parent[b] = a
+    elif b < a:
+        parent[a] = b
+
+
+@kernel
+def label_components(liquid, ax, ay, az, label):
+    """Number the parts of the liquid that are connected through open faces, 0, 1, ...; -1 elsewhere."""
+    ni, nj, nk = liquid.shape
+    zero = np.float32(0.0)
+    parent = label.ravel()
+    for c in range(parent.size):
+        parent[c] = c
+    for i in range(ni):
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    c = (i * nj + j) * nk + k
+                    if i > 0 and liquid[i - 1, j, k] and ax[i, j, k] > zero:
+                        join(parent, c, c - nj * nk)
+                    if j > 0 and liquid[i, j - 1, k] and ay[i, j, k] > zero:
+                        join(parent, c, c - nk)
+                    if k > 0 and liquid[i, j, k - 1] and az[i, j, k] > zero:
+                        join(parent, c, c - 1)
+    # A root is the first cell of its part, so it is numbered before the others look it up (as -2 - number).
+    count = 0
+    flat = liquid.ravel()
+    for c in range(parent.size):
+        if not flat[c]:
+            parent[c] = -1
+        elif parent[c] == c:
+            parent[c] = -2 - count
+            count += 1
+        else:
+            r = parent[c]
+            while r >= 0:
+                r = parent[r]
+            parent[c] = r
+    for c in range(parent.size):
+        if parent[c] < -1:
+            parent[c] = -2 - parent[c]
+    return count
+
+
+@kernel
+def component_sums(label, liquid, rhs, lx, ly, lz, cells, opening, total):
+    """Per component: number of cells, links to air, and sum of the right-hand side."""
+    ni, nj, nk = label.shape
+    for i in range(ni):
+        for j in range(nj):
+            for k in range(nk):
+                c = label[i, j, k]
+                if c >= 0:
+                    cells[c] += 1
+                    total[c] += rhs[i, j, k]
+                    if not liquid[i - 1, j, k] if i > 0 else False:
+                        opening[c] += lx[i, j, k]
+                    if not liquid[i + 1, j, k] if i < ni - 1 else False:
+                        opening[c] += lx[i + 1, j, k]
+                    if not liquid[i, j - 1, k] if j > 0 else False:
+                        opening[c] += ly[i, j, k]
+                    if not liquid[i, j + 1, k] if j < nj - 1 else False:
+                        opening[c] += ly[i, j + 1, k]
+                    if not liquid[i, j, k - 1] if k > 0 else False:
+                        opening[c] += lz[i, j, k]
+                    if not liquid[i, j, k + 1] if k < nk - 1 else False:
+                        opening[c] += lz[i, j, k + 1]
+
+
+@kernel
+def component_fill(label, band, start, volume, cells, total):
+    """Per component: cells surrounded by particles on all sides, and the particle volume in them."""
+    flat, near = label.ravel(), band.ravel()
+    for c in range(flat.size):
+        p = flat[c]
+        if p >= 0 and near[c] == 2:
+            cells[p] += 1
+            for n in range(start[c], start[c + 1]):
+                total[p] += volume[n, 0]
+
+
+@kernel(parallel=True)
+def add_per_component(label, amount, rhs):
+    """rhs += amount of the cell's component."""
+    ni, nj, nk = label.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                c = label[i, j, k]
+                if c >= 0:
+                    rhs[i, j, k] += amount[c]
+
+
+# -- velocity at solids -----------------------------------------------------------------------------------
+
+
+@kernel(parallel=True)
+def slip_at_solids(axis, nodes, h, u, v, w, sx, sy, sz, moving, out):
+    """At the faces of `axis` inside solids, remove the velocity's component along the normal (free slip).
+
+    u, v, w are extrapolated from the liquid, sx, sy, sz the solid's velocity (read only when `moving`).
+    """
+    ni, nj, nk = out.shape
+    half, zero = np.float32(0.5), np.float32(0.0)
+    deep = np.float32(-3.0) * h
+    for slab in prange(ni):
+        i = np.int64(slab)
+        x = np.float32(i) if axis == 0 else np.float32(i) + half
+        for j in range(nj):
+            y = np.float32(j) if axis == 1 else np.float32(j) + half
+            for k in range(nk):
+                z = np.float32(k) if axis == 2 else np.float32(k) + half
+                d = trilinear(nodes, x, y, z)
+                if d > zero or d < deep:
+                    continue
+                gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
+                gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
+                gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
+                norm = gx * gx + gy * gy + gz * gz
+                if norm < np.float32(0.01) * h * h:
+                    continue
+                into = (
+                    gx * trilinear(u, x, y - half, z - half)
+                    + gy * trilinear(v, x - half, y, z - half)
+                    + gz * trilinear(w, x - half, y - half, z)
+                )
+                if moving:
+                    into -= (
+                        gx * trilinear(sx, x, y - half, z - half)
+                        + gy * trilinear(sy, x - half, y, z - half)
+                        + gz * trilinear(sz, x - half, y - half, z)
+                    )
+                g = gx if axis == 0 else (gy if axis == 1 else gz)
+                out[i, j, k] -= into * g / norm
+
+
+@kernel(parallel=True)
+def stick_to_solids(axis, nodes, s, moving, u):
+    """At the faces of `axis` inside solids, take the solid's velocity (no slip)."""
+    ni, nj, nk = u.shape
+    half, zero = np.float32(0.5), np.float32(0.0)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        x = np.float32(i) if axis == 0 else np.float32(i) + half
+        for j in range(nj):
+            y = np.float32(j) if axis == 1 else np.float32(j) + half
+            for k in range(nk):
+                z = np.float32(k) if axis == 2 else np.float32(k) + half
+                if trilinear(nodes, x, y, z) <= zero:
+                    u[i, j, k] = s[i, j, k] if moving else zero
+
+
+@kernel(parallel=True)
+def known_faces(axis, liquid, area, reached, known):
+    """1 at open faces of liquid cells and at open faces reached by particles."""
+    ni, nj, nk = known.shape
+    mi, mj, mk = liquid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                a = i - 1 if axis == 0 else i
+                b = j - 1 if axis == 1 else j
+                c = k - 1 if axis == 2 else k
+                wet = reached[i, j, k] > np.float32(0.0)
+                if i < mi and j < mj and k < mk:
+                    wet = wet or liquid[i, j, k] != 0
+                if a >= 0 and b >= 0 and c >= 0:
+                    wet = wet or liquid[a, b, c] != 0
+                known[i, j, k] = wet and area[i, j, k] > np.float32(0.0)

@@ -1,0 +1,129 @@
+"""Pressure projection: open face areas at solids, second-order ghost fluid at the free surface.
+
+Find q with D u = target, where u = u* - G q. With q = p dt / (rho dx) the system is
+
+    sum over faces  link (q_i - q_neighbour) = target - D u*,     link = area, or area / theta towards air,
+
+symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 2009; Gibou et al. 2002).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from glug.geometry.solids import SolidField
+from glug.grids.regular import Grid, Staggered
+from glug.grids.tiles import active_blocks
+from glug.physics import kernels
+from glug.physics.components import Components, find_components
+from glug.solvers.cg import Vector, conjugate_gradients
+from glug.solvers.direct import direct_solve
+from glug.solvers.stats import SolveStats
+
+
+@dataclass
+class PressureSystem:
+    """The matrix of the links over the liquid cells, as an operator on cell fields."""
+
+    links: Staggered
+    diagonal: Vector
+    blocks: np.ndarray
+    unknowns: int
+    name: str = "pressure"
+    _sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def apply(self, d: Vector, q: Vector) -> float:
+        if len(self._sums) != len(self.blocks):
+            self._sums = np.zeros(len(self.blocks))
+        kernels.apply_pressure(d[0], q[0], *self.links, self.diagonal[0], self.blocks, self._sums)
+        return float(self._sums.sum())
+
+    def residual(self, b: Vector, x: Vector, r: Vector) -> None:
+        kernels.residual_pressure(b[0], x[0], r[0], *self.links, self.diagonal[0], self.blocks)
+
+
+@dataclass
+class PressureProblem:
+    """One geometry's projection, ready for any number of velocities."""
+
+    grid: Grid
+    solid: SolidField
+    liquid: np.ndarray  # uint8: cells whose pressure is unknown
+    components: Components
+    system: PressureSystem
+
+    @classmethod
+    def build(cls, grid: Grid, phi: np.ndarray, solid: SolidField) -> "PressureProblem":
+        """From the liquid's distance at cell centres and the solids."""
+        liquid = grid.scalar(dtype=np.uint8)
+        kernels.liquid_cells(phi, *solid.area, liquid)
+        links, diagonal = grid.staggered(), grid.scalar()
+        kernels.pressure_links(phi, liquid, *solid.area, *links, diagonal)
+        system = PressureSystem(links, (diagonal,), active_blocks(liquid), int(liquid.sum(dtype=np.int64)))
+        return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system)
+
+    def right_hand_side(self, velocity: Staggered, expansion: np.ndarray | None = None) -> np.ndarray:
+        """target - D u* [m/s]; `expansion` is the wanted divergence of every component [1/s].
+
+        A component without any free surface cannot change its volume: the mean is removed there, which is
+        the least-squares answer when a moving solid compresses it.
+        """
+        rhs = self.grid.scalar()
+        kernels.divergence_rhs(*velocity, *self.solid.area, self.liquid, rhs)
+        if self.solid.velocity is not None:
+            kernels.closed_flux(*self.solid.velocity, *self.solid.area, self.liquid, rhs)
+        amount = self.components.compatibility(rhs, self.liquid, self.system.links)
+        if expansion is not None:
+            amount = amount + np.where(self.components.free, expansion * self.grid.dx, 0.0)
+        if np.any(amount):
+            kernels.add_per_component(self.components.label, amount.astype(np.float32), rhs)
+        return rhs
+
+    def project(
+        self,
+        velocity: Staggered,
+        *,
+        tolerance: float,
+        max_iterations: int,
+        floor: float = 0.0,
+        expansion: np.ndarray | None = None,
+        reference: bool = False,
+    ) -> tuple[np.ndarray, SolveStats]:
+        """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went."""
+        b = (self.right_hand_side(velocity, expansion),)
+        q = self.grid.scalar(dtype=np.float64)
+        if reference:
+            stats = direct_solve(self.system, b, (q,), assemble_pressure(self))
+        else:
+            stats = conjugate_gradients(self.system, b, (q,), tolerance, max_iterations, floor)
+        kernels.subtract_gradient(q, self.liquid, *self.system.links, *self.solid.area, *velocity)
+        return q, stats
+
+
+def assemble_pressure(problem: PressureProblem):  # type: ignore[no-untyped-def]
+    """The pressure matrix over the liquid cells in C order, as `scipy.sparse` (the reference)."""
+    from scipy import sparse
+
+    number = np.full(problem.grid.shape, -1, np.int64)
+    active = problem.liquid > 0
+    number[active] = np.arange(active.sum())
+    rows, columns, values = [], [], []
+    diagonal = np.zeros(int(active.sum()))
+    for a, link in zip(problem.grid.axes, problem.system.links):
+        inner = tuple(slice(1, -1) if b == a else slice(None) for b in range(3))
+        low = number[tuple(slice(None, -1) if b == a else slice(None) for b in range(3))].ravel()
+        high = number[tuple(slice(1, None) if b == a else slice(None) for b in range(3))].ravel()
+        c = link[inner].astype(np.float64).ravel()
+        for p in (low, high):
+            np.add.at(diagonal, p[p >= 0], c[p >= 0])
+        both = (low >= 0) & (high >= 0) & (c > 0)
+        rows += [low[both], high[both]]
+        columns += [high[both], low[both]]
+        values += [-c[both], -c[both]]
+    n = len(diagonal)
+    rows.append(np.arange(n))
+    columns.append(np.arange(n))
+    values.append(diagonal)
+    return sparse.csc_matrix(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n)
+    )

@@ -1,0 +1,153 @@
+"""Liquid that comes and goes: initial volumes, sources, sinks, open sides."""
+
+import math
+
+import numpy as np
+
+from glug.particles.seeding import parts_per_axis, seed_region
+from glug.particles.storage import Particles
+from glug.simulation.setting import Setting
+from glug.simulation.state import State
+
+
+def initial_state(setting: Setting) -> State:
+    """The scene at time zero: its volumes filled with particles."""
+    particles = Particles.empty(setting.particle_names)
+    scene = setting.scene
+    lower, upper = scene.domain.lower, scene.domain.upper
+    for number, volume in enumerate(scene.volumes):
+        earlier = scene.volumes[:number]
+
+        def distance(points: np.ndarray, volume=volume, earlier=earlier) -> np.ndarray:  # type: ignore[no-untyped-def]
+            d = volume.shape.distance(points)
+            for other in earlier:
+                np.maximum(d, -other.shape.distance(points), out=d)
+            return d
+
+        box = volume.shape.bounds()
+        points = seed_region(
+            distance,
+            np.maximum(box[0], lower),
+            np.minimum(box[1], upper),
+            origin=lower,
+            dx=setting.dx,
+            per_cell=setting.per_cell,
+            dim=setting.dim,
+            seed=scene.seed,
+        )
+        _add(setting, particles, _admissible(setting, points, 0.0), volume.liquid, volume.velocity_at)
+    return State(particles)
+
+
+def pour(setting: Setting, state: State, dt: float) -> None:
+    """Let the sources pour over the next `dt` [s] and set the velocity of the liquid inside them.
+
+    The liquid in a source is a jittered lattice that moves with it: what enters the source's shape between
+    the last time and now is new. The flux is exact and even, whatever the steps.
+    """
+    t = state.time
+    for number, source in enumerate(setting.scene.sources):
+        if not source.active(t):
+            continue
+        first = state.emitted_to <= source.start and t - source.start <= dt
+        relative = np.asarray(source.velocity, dtype=float)
+        if setting.dim == 2:
+            relative[2] = 0.0
+        since = t - source.start
+        elapsed = 0.0 if first else t - state.emitted_to
+        # Several thin layers when the liquid crosses more than half a cell between two steps.
+        layers = max(1, math.ceil(float(np.abs(relative).max()) * elapsed / (0.5 * setting.dx)))
+        R, x = source.motion.pose(t)
+        for layer in range(layers):
+            before = elapsed * (layers - layer) / layers  # how long ago this layer began to pour
+            after = elapsed * (layers - layer - 1) / layers
+            points = _layer(setting, source, relative, since - after, before - after, first, number)
+            points += relative * after
+            world = points @ R.T + x
+            world = _admissible(setting, world, t)
+            _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
+        _drive(setting, state.particles, source, t)
+    state.emitted_to = t
+
+
+def _layer(setting, source, relative, since, elapsed, first, number):  # type: ignore[no-untyped-def]
+    """Points, in the source's own frame, that are in its shape now and were not `elapsed` ago."""
+    shift = relative * since
+
+    def distance(points: np.ndarray) -> np.ndarray:
+        d = source.shape.distance(points)
+        if not first:
+            np.maximum(d, -source.shape.distance(points - relative * elapsed), out=d)
+        return d
+
+    box = source.shape.bounds()
+    spacing = setting.dx / parts_per_axis(setting.per_cell, setting.dim)
+    # The lattice is anchored at the domain and shifted with the flow.
+    origin = setting.scene.domain.lower + shift
+    if not np.isfinite(box).all():
+        box = (setting.scene.domain.lower - spacing, setting.scene.domain.upper + spacing)
+    return seed_region(
+        distance,
+        box[0],
+        box[1],
+        origin=origin,
+        dx=setting.dx,
+        per_cell=setting.per_cell,
+        dim=setting.dim,
+        seed=setting.scene.seed + 101 * (number + 1),
+    )
+
+
+def _drive(setting: Setting, particles: Particles, source, t: float) -> None:  # type: ignore[no-untyped-def]
+    """Liquid inside a source moves as the source says."""
+    lower, upper = source.bounds(t)
+    p = particles.position
+    near = np.ones(len(p), np.bool_)
+    for a in range(setting.dim):
+        near &= (p[:, a] >= lower[a]) & (p[:, a] <= upper[a])
+    index = np.flatnonzero(near)
+    index = index[source.distance(p[index].astype(np.float64), t) < 0.0]
+    particles.velocity[index] = source.velocity_at(p[index].astype(np.float64), t)
+    if particles.has("affine"):
+        particles.affine[index] = 0.0
+
+
+def drain(setting: Setting, particles: Particles) -> None:
+    """Remove what is in a sink or has left through an open side."""
+    p = particles.position
+    keep = np.ones(len(p), np.bool_)
+    domain = setting.scene.domain
+    for a in range(setting.dim):
+        if math.isinf(setting.walls.lower[a]):
+            keep &= p[:, a] >= domain.lower[a]
+        if math.isinf(setting.walls.upper[a]):
+            keep &= p[:, a] <= domain.upper[a]
+    for sink in setting.scene.sinks:
+        keep &= sink.distance(p.astype(np.float64)) > 0.0
+    particles.keep(keep)
+
+
+def _admissible(setting: Setting, points: np.ndarray, t: float) -> np.ndarray:
+    """Those points that are inside the domain and outside solids."""
+    keep = np.ones(len(points), np.bool_)
+    domain = setting.scene.domain
+    for a in range(setting.dim):
+        keep &= (points[:, a] > domain.lower[a]) & (points[:, a] < domain.upper[a])
+    for solid in setting.solids:
+        keep[keep] = solid.distance(points[keep], t) > 0.0
+    return points[keep]
+
+
+def _add(setting: Setting, particles: Particles, points: np.ndarray, liquid: str, velocity) -> None:  # type: ignore[no-untyped-def]
+    """New particles of the named liquid."""
+    if len(points) == 0:
+        return
+    kind = setting.scene.liquids[liquid]
+    values: dict[str, np.ndarray | float] = {"volume": setting.particle_volume, "velocity": velocity(points)}
+    if particles.has("viscosity"):
+        values["viscosity"] = kind.viscosity.at(points, kind.temperature)
+    if particles.has("temperature"):
+        values["temperature"] = float(kind.temperature)
+    if particles.has("liquid"):
+        values["liquid"] = float(list(setting.scene.liquids).index(liquid))
+    particles.append(points.astype(np.float32), **values)

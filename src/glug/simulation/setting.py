@@ -1,0 +1,109 @@
+"""What stays fixed during a run: the scene, read once into the numbers that a step needs."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.grids.regular import Grid
+from glug.grids.tiles import TILE
+from glug.scene import Scene
+
+BORDER = 3  # cells of a window behind a wall
+THIN_LIQUID = 0.01  # mu / (rho dx^2 fps) below which `auto` leaves viscosity out: a boundary layer of cells/10
+
+
+@dataclass
+class Setting:
+    """A scene made ready for stepping. Static solids are sampled once per window."""
+
+    scene: Scene
+    _static: tuple[Grid, SolidField] | None = None
+
+    def __post_init__(self) -> None:
+        domain = self.scene.domain
+        self.dx = domain.dx
+        self.dim = domain.dim
+        self.origin = tuple(float(x) for x in domain.lower)
+        sides = domain.sides
+        closed = [[sides[s] == "closed" for s in pair] for pair in (("left", "right"), ("bottom", "top"), ("back", "front"))]
+        if self.dim == 2:
+            closed[2] = [False, False]
+        low = tuple(float(x) if c[0] else -math.inf for x, c in zip(domain.lower, closed))
+        high = tuple(float(x) if c[1] else math.inf for x, c in zip(domain.upper, closed))
+        self.walls = Walls(low, high)  # type: ignore[arg-type]
+        self.gravity = np.asarray(self.scene.gravity, dtype=float)
+        self.density = next(iter(self.scene.liquids.values())).density
+        self.per_cell = int(self.scene.solver.particles_per_cell or (8 if self.dim == 3 else 4))
+        parts = max(1, round(self.per_cell ** (1.0 / self.dim)))
+        self.particle_volume = self.dx**3 / parts**self.dim
+        self.solids = list(self.scene.solids)
+        self.moving = any(s.moving for s in self.solids)
+        self.viscous = self._viscous()
+        transfer = self.scene.solver.transfer
+        self.apic = transfer == "apic" or (transfer == "auto" and self.viscous)
+        self.reference = self.dim == 2
+
+    def _viscous(self) -> bool:
+        choice = self.scene.solver.viscosity
+        if choice == "none":
+            return False
+        thickest = 0.0
+        for liquid in self.scene.liquids.values():
+            law = liquid.viscosity
+            thickest = max(thickest, law.value if law.kind == "constant" else max(v for _, v in law.table))
+        number = thickest / (self.density * self.dx**2 * self.scene.time.fps)
+        return thickest > 0.0 and (choice != "auto" or number > THIN_LIQUID)
+
+    @property
+    def laws(self) -> list:
+        """The liquids' viscosity laws, in order."""
+        return [liquid.viscosity for liquid in self.scene.liquids.values()]
+
+    @property
+    def viscosity_varies(self) -> bool:
+        """Whether particles need to carry a viscosity."""
+        return len(self.laws) > 1 or self.laws[0].kind != "constant"
+
+    @property
+    def particle_names(self) -> tuple[str, ...]:
+        """Optional attributes that this scene's particles carry."""
+        names = []
+        if self.apic:
+            names.append("affine")
+        if self.viscosity_varies:
+            names.append("viscosity")
+        if self.scene.heat is not None or any(law.kind == "temperature" for law in self.laws):
+            names.append("temperature")
+        if len(self.scene.liquids) > 1:
+            names.append("liquid")
+        return tuple(names)
+
+    def window(self, position: np.ndarray) -> Grid:
+        """The padded bounding box of the particles, in whole tiles."""
+        pad = math.ceil(self.scene.time.cfl) + 3
+        lo, shape = [0, 0, 0], [TILE, TILE, TILE]
+        for a in range(self.dim):
+            cells = self.scene.domain.shape[a]
+            if len(position):
+                first = math.floor((float(position[:, a].min()) - self.origin[a]) / self.dx) - pad
+                last = math.ceil((float(position[:, a].max()) - self.origin[a]) / self.dx) + pad
+            else:
+                first, last = 0, TILE
+            first, last = max(first, -BORDER), min(last, cells + BORDER)
+            # Whole tiles at tile positions, so that the window stays the same while the liquid moves little.
+            first = math.floor((first + BORDER) / TILE) * TILE - BORDER
+            lo[a] = first
+            shape[a] = max(1, -(-(last - first) // TILE)) * TILE
+        if self.dim == 2:
+            lo[2], shape[2] = 0, 1
+        return Grid(self.dx, (shape[0], shape[1], shape[2]), (lo[0], lo[1], lo[2]), self.origin, self.dim)  # type: ignore[arg-type]
+
+    def solid_field(self, grid: Grid, t: float) -> SolidField:
+        """The solids at time t on `grid`."""
+        if self.moving:
+            return sample_solids(grid, self.walls, self.solids, t)
+        if self._static is None or self._static[0] != grid:
+            self._static = (grid, sample_solids(grid, self.walls, self.solids, t))
+        return self._static[1]

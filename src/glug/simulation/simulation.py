@@ -1,0 +1,118 @@
+"""A scene that can be stepped."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from glug import jit
+from glug.geometry.kernels import trilinear_many
+from glug.geometry.liquid import cut_solid, liquid_distance
+from glug.geometry.surface import surface_mesh
+from glug.grids.regular import Grid
+from glug.particles import transfer
+from glug.scene import Scene, load
+from glug.simulation.frame import BodyPose, Frame, StepStats
+from glug.simulation.pouring import initial_state
+from glug.simulation.setting import Setting
+from glug.simulation.state import State
+from glug.simulation.step import Step
+
+
+class Simulation:
+    """A running scene.
+
+        for frame in glug.Simulation(glug.load("honey-coil")).run():
+            print(frame.index, len(frame.surface.vertices))
+
+    scene    a Scene, a library name, a path or a dict
+    threads  threads of the kernels; all cores when None
+    """
+
+    def __init__(self, scene: Scene | str | dict[str, Any], threads: int | None = None):
+        self.scene = load(scene)
+        jit.set_threads(threads)
+        self.setting = Setting(self.scene)
+        self.state = initial_state(self.setting)
+        self.steps: list[StepStats] = []  # since the last frame
+
+    def step_once(self) -> StepStats:
+        """One time step; `state.frame` grows when it completes a frame."""
+        if self.steps and self.state.substep == 0:
+            self.steps = []
+        stats = Step(self.setting, self.state).run()
+        self.steps.append(stats)
+        return stats
+
+    def run(
+        self, frames: int | None = None, on_step: Callable[[StepStats], None] | None = None
+    ) -> Iterator[Frame]:
+        """Yield frame 0 (the state as it is) and every frame up to `frames` (the scene's number when None)."""
+        last = self.scene.time.frames if frames is None else frames
+        yield self.frame()
+        while self.state.frame < last:
+            stats = self.step_once()
+            if on_step is not None:
+                on_step(stats)
+            if self.state.substep == 0:
+                yield self.frame()
+
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """The state as arrays, from which `restore` continues with the same bits."""
+        return self.state.save()
+
+    @classmethod
+    def restore(
+        cls, scene: Scene | str | dict[str, Any], data: dict[str, np.ndarray], threads: int | None = None
+    ) -> "Simulation":
+        """The simulation of `scene` in the state of a checkpoint."""
+        simulation = cls.__new__(cls)
+        simulation.scene = load(scene)
+        jit.set_threads(threads)
+        simulation.setting = Setting(simulation.scene)
+        simulation.state = State.restore(data)
+        simulation.steps = []
+        return simulation
+
+    def frame(self) -> Frame:
+        """The present state as a frame: surface, particles, poses of moving solids."""
+        setting, state = self.setting, self.state
+        particles = state.particles
+        grid = setting.window(particles.position)
+        particles.sort(grid)
+        solid = setting.solid_field(grid, state.time)
+        refine = self.scene.surface.resolution
+        phi = liquid_distance(
+            particles.position, particles.start, grid, solid.distance, refine, self.scene.surface.smoothing
+        )
+        distance = cut_solid(phi, grid, solid.distance, refine)
+        velocity, reached = transfer.to_grid(particles, grid, setting.particle_volume)
+        surface = surface_mesh(
+            distance, lambda points: sample_velocity(grid, velocity, reached, points), depth=setting.dx
+        )
+        poses = [s for s in setting.solids if s.moving]
+        return Frame(
+            index=state.frame,
+            time=state.time,
+            surface=surface,
+            particles={n: a[:, 0] if a.shape[1] == 1 else a for n, a in particles.attributes.items() if n != "affine"},
+            distance=distance,
+            bodies=[BodyPose(s.name, *s.motion.pose(state.time)) for s in poses],
+            stats=list(self.steps),
+            fields=dict(state.fields),
+        )
+
+
+def sample_velocity(grid: Grid, velocity: tuple, reached: tuple, points: np.ndarray) -> np.ndarray:
+    """Velocity (n, 3) [m/s] at points, from the faces that particles reach."""
+    from glug.grids.extrapolate import extrapolate
+
+    out = np.zeros((len(points), 3), np.float32)
+    local = ((points - grid.corner) / grid.dx).astype(np.float32)
+    for a in grid.axes:
+        known = (reached[a] > 0).view(np.uint8)
+        extrapolate(velocity[a], known, 3)
+        shifted = local - 0.5
+        shifted[:, a] += 0.5
+        trilinear_many(velocity[a], shifted, out[:, a : a + 1])
+    return out

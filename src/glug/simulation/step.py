@@ -1,0 +1,252 @@
+"""One step, as data flows: geometry, transfer, forces, pressure, viscosity, pressure, transfer, advection."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from glug.geometry.liquid import band_of, liquid_distance
+from glug.geometry.solids import SolidField, fluid_volume
+from glug.geometry.fractions import liquid_volume
+from glug.grids.extrapolate import extrapolate
+from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.particles import transfer
+from glug.particles.seeding import limit_per_cell
+from glug.physics import advection, heat
+from glug.physics.pressure import PressureProblem
+from glug.physics.velocity import extend
+from glug.physics.viscosity import ViscosityProblem
+from glug.simulation.frame import StepStats
+from glug.simulation.pouring import drain, pour
+from glug.simulation.setting import Setting
+from glug.simulation.state import State
+from glug.solvers.stats import SolveStats
+
+LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
+MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are merged
+CORRECTION_GAIN = 0.1  # share of the volume error that one step corrects (Goldade 2021, section 4.4.1)
+NOISE = 1e-6  # of the fastest velocity of a step: right-hand sides below are rounding, not flow
+
+
+class Step:
+    """The stages of one step share what earlier ones made; `stats` collects what they report."""
+
+    def __init__(self, setting: Setting, state: State):
+        self.setting = setting
+        self.state = state
+        self.seconds: dict[str, float] = {}
+        self.solves: dict[str, SolveStats] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    def run(self) -> StepStats:
+        """Advance the state by one time step."""
+        setting, state = self.setting, self.state
+        dt = choose_time_step(setting, state)
+        with self.stage("sort"):
+            pour(setting, state, dt)
+            grid = setting.window(state.particles.position)
+            state.particles.sort(grid)
+        with self.stage("geometry"):
+            solid, phi, volume = self.geometry(grid)
+            problem = PressureProblem.build(grid, phi, solid)
+        with self.stage("transfer_to_grid"):
+            velocity, reached = transfer.to_grid(state.particles, grid, setting.particle_volume)
+            self.fill_gaps(grid, velocity, reached)
+            before = tuple(u.copy() for u in velocity) if not setting.apic else None
+        with self.stage("forces"):
+            for a in grid.axes:
+                velocity[a][:] += np.float32(dt * setting.gravity[a])
+        expansion = self.expansion(problem, grid, dt)
+        if setting.viscous:
+            with self.stage("project"):
+                self.project("project", problem, velocity, dt, expansion)
+            with self.stage("viscosity"):
+                extend(grid, velocity, solid, problem.liquid, reached, 2, stick=True)
+                self.viscosity(grid, phi, solid, velocity, dt)
+        with self.stage("pressure"):
+            q = self.project("pressure", problem, velocity, dt, expansion)
+        with self.stage("extrapolate"):
+            layers = math.ceil(setting.scene.time.cfl) + 2
+            extend(grid, velocity, solid, problem.liquid, reached, layers, stick=setting.viscous)
+            speed = fastest(velocity)
+        if setting.scene.output.fields:
+            pressure = (q * (setting.density * setting.dx / dt)).astype(np.float32)
+            state.fields = dict(phi=phi, u=velocity[0], v=velocity[1], w=velocity[2], p=pressure)
+        with self.stage("transfer_to_particles"):
+            self.to_particles(grid, velocity, before)
+        del q, before, problem, reached, phi
+        with self.stage("advect"):
+            self.advect(grid, velocity, solid, dt, speed)
+        del velocity
+        with self.stage("heat"):
+            self.heat(grid, dt)
+        self.finish_clock(dt)
+        with self.stage("reseed"):
+            drain(setting, state.particles)
+            self.reseed(grid)
+        return self.report(grid, dt, volume, speed)
+
+    # -- stages ------------------------------------------------------------------------------------------
+
+    def geometry(self, grid: Grid) -> tuple[SolidField, np.ndarray, float]:
+        """Solids and the liquid's distance now, and the liquid's volume [m3]."""
+        p = self.state.particles
+        solid = self.setting.solid_field(grid, self.state.time)
+        phi = liquid_distance(p.position, p.start, grid, solid.distance)
+        return solid, phi, fluid_volume(grid, solid, liquid_volume(phi, grid, CENTRE))
+
+    def fill_gaps(self, grid: Grid, velocity: Staggered, reached: Staggered) -> None:
+        """Faces of liquid cells that no particle reaches take their neighbours' velocity."""
+        for a in grid.axes:
+            known = (reached[a] > 0).view(np.uint8)
+            extrapolate(velocity[a], known, 2)
+
+    def expansion(self, problem: PressureProblem, grid: Grid, dt: float) -> np.ndarray | None:
+        """Wanted divergence of each liquid component, to correct drift of its volume."""
+        gain = CORRECTION_GAIN * self.setting.scene.solver.volume_correction
+        if gain == 0.0:
+            return None
+        p = self.state.particles
+        return problem.components.expansion(p, band_of(p.start, grid), grid, gain, dt)
+
+    def project(
+        self, name: str, problem: PressureProblem, velocity: Staggered, dt: float, expansion: np.ndarray | None
+    ) -> np.ndarray:
+        solver = self.setting.scene.solver
+        q, stats = problem.project(
+            velocity,
+            tolerance=solver.tolerance.pressure,
+            max_iterations=solver.max_iterations,
+            floor=NOISE * (fastest(velocity) + dt * float(np.linalg.norm(self.setting.gravity))),
+            expansion=expansion,
+            reference=self.setting.reference or solver.pressure == "reference",
+        )
+        self.solves[name] = stats
+        return q
+
+    def viscosity(
+        self, grid: Grid, phi: np.ndarray, solid: SolidField, velocity: Staggered, dt: float
+    ) -> None:
+        setting, solver = self.setting, self.setting.scene.solver
+        scale = dt / (setting.density * setting.dx**2)
+        problem = ViscosityProblem.build(grid, phi, solid, self.cell_viscosity(grid, scale))
+        if solver.viscosity == "laplacian":
+            self.solves["viscosity"] = problem.solve_reference(velocity, laplacian=True)
+        elif setting.reference or solver.viscosity == "reference":
+            self.solves["viscosity"] = problem.solve_reference(velocity)
+        else:
+            self.solves["viscosity"] = problem.solve(
+                velocity,
+                tolerance=solver.tolerance.viscosity,
+                max_iterations=solver.max_iterations,
+                floor=NOISE * fastest(velocity),
+            )
+
+    def cell_viscosity(self, grid: Grid, scale: float) -> np.ndarray | float:
+        """Viscosity times `scale`: a number, or the cells' mean over particles continued to their surroundings."""
+        p = self.state.particles
+        if not self.setting.viscosity_varies:
+            return float(self.setting.laws[0].value) * scale
+        if p.has("temperature"):
+            self.follow_temperature()
+        field = transfer.cell_means(p.viscosity, p, grid, 0.0)
+        known = (np.diff(p.start[:-1]).reshape(grid.shape) > 0).view(np.uint8)
+        extrapolate(field, known, 3)
+        return field * np.float32(scale)
+
+    def follow_temperature(self) -> None:
+        """Particles whose law depends on temperature take its viscosity."""
+        p = self.state.particles
+        for number, law in enumerate(self.setting.laws):
+            if law.kind == "temperature":
+                mine = p.liquid[:, 0] == number if p.has("liquid") else np.ones(len(p), np.bool_)
+                p.viscosity[mine, 0] = law.at(p.position[mine], p.temperature[mine, 0])
+
+    def to_particles(self, grid: Grid, velocity: Staggered, before: tuple | None) -> None:
+        if before is None:
+            transfer.to_particles_apic(self.state.particles, grid, velocity)
+        else:
+            ratio = self.setting.scene.solver.flip_ratio
+            transfer.to_particles_flip(self.state.particles, grid, velocity, before, ratio)
+
+    def advect(self, grid: Grid, velocity: Staggered, solid: SolidField, dt: float, speed: float) -> None:
+        setting, p = self.setting, self.state.particles
+        advection.advect(p, grid, velocity, dt, speed)
+        end = self.state.time + dt
+        after = setting.solid_field(grid, end) if setting.moving else solid
+        advection.leave_solids(p, grid, after, setting.walls, setting.solids, end)
+        p.age[:] += np.float32(dt)
+
+    def heat(self, grid: Grid, dt: float) -> None:
+        scene = self.setting.scene
+        if scene.heat is not None and self.state.particles.has("temperature"):
+            heat.diffuse(self.state.particles, grid, scene.heat.diffusivity, dt)
+
+    def reseed(self, grid: Grid) -> None:
+        setting, p = self.setting, self.state.particles
+        p.sort(grid)
+        least = int(LEAST_PER_CELL * setting.per_cell)
+        most = int(MOST_PER_CELL * setting.per_cell)
+        limit_per_cell(p, grid, least, most, setting.scene.seed + self.state.step)
+
+    def finish_clock(self, dt: float) -> None:
+        """Move the clock, exactly onto the frame when this step reaches it."""
+        state, fps = self.state, self.setting.scene.time.fps
+        end = (state.frame + 1) / fps
+        state.time = end if state.time + dt > end - 1e-9 / fps else state.time + dt
+        state.step += 1
+        state.substep += 1
+        if state.time == end:
+            state.frame += 1
+            state.substep = 0
+
+    def report(self, grid: Grid, dt: float, volume: float, speed: float) -> StepStats:
+        state = self.state
+        frame = state.frame if state.substep == 0 else state.frame + 1
+        warnings = [
+            f"{name}: not converged after {s.iterations} iterations (residual {s.residual:.1e})"
+            for name, s in self.solves.items()
+            if not s.converged
+        ]
+        return StepStats(
+            step=state.step,
+            frame=frame,
+            time=state.time,
+            dt=dt,
+            particles=len(state.particles),
+            cells=grid.cells,
+            liquid_volume=volume,
+            target_volume=float(state.particles.volume.sum(dtype=np.float64)),
+            max_speed=speed,
+            seconds=self.seconds,
+            solves=self.solves,
+            warnings=warnings,
+        )
+
+
+def fastest(velocity: Staggered) -> float:
+    """Bound on the speed: the length of the largest components [m/s]."""
+    return math.sqrt(sum(max(float(u.max()), -float(u.min())) ** 2 for u in velocity))
+
+
+def choose_time_step(setting: Setting, state: State) -> float:
+    """The largest equal step to the next frame in which nothing crosses more than `cfl` cells."""
+    times = setting.scene.time
+    remaining = (state.frame + 1) / times.fps - state.time
+    reach = times.cfl * setting.dx
+    v = state.particles.velocity
+    speed = math.sqrt(sum(float(np.abs(v[:, a]).max(initial=0.0)) ** 2 for a in range(3))) if len(v) else 0.0
+    # A body at rest must not fall farther than `reach` within the step either.
+    speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
+    for source in setting.scene.sources:
+        speed = max(speed, float(np.linalg.norm(source.velocity)))
+    steps = max(1, math.ceil(remaining * speed / reach - 1e-6))
+    steps = max(1, min(steps, times.max_substeps - state.substep))
+    return remaining / steps

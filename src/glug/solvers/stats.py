@@ -1,0 +1,15 @@
+"""What a solve reports."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SolveStats:
+    """One linear solve: `residual` is the recomputed float64 |b - A x|_inf / |b|_inf."""
+
+    solver: str
+    unknowns: int
+    iterations: int
+    residual: float
+    seconds: float
+    converged: bool
