@@ -95,6 +95,15 @@ class TestText:
         slope = np.linalg.norm(gradient, axis=1)
         assert np.mean(np.abs(slope - 1.0) < 0.05) > 0.9
 
+    def test_thickened_strokes_grow_by_the_given_length(self) -> None:
+        bold = Text(text="Ag", centre=(0.1, 0.2, 0.3), height=0.5, depth=0.2, thicken=0.02)
+        points = np.random.default_rng(0).uniform(*bold.bounds(), (5000, 3))
+        plane = points * (1, 1, 0) + (0, 0, 0.3)  # through the middle, where the faces are far
+        thin, thick = self.text.distance(plane), bold.distance(plane)
+        outside = thin > 0.021
+        assert thick[outside] == pytest.approx(thin[outside] - 0.02)
+        assert bold.bounds()[1] - self.text.bounds()[1] == pytest.approx([0.02, 0.02, 0.0])
+
     def test_far_away_is_outside_and_grows(self) -> None:
         d = self.text.distance(np.array([[2.0, 0, 0], [4.0, 0, 0], [0.1, 0.2, 5.0]]))
         assert 1.0 < d[0] < d[1] and d[2] == pytest.approx(4.6, rel=0.01)

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from glug.scene.model import NonNegative, Point, Positive, fail
-from glug.scene.shapes import Placed, _open_along_z, _three, corner_distance
+from glug.scene.shapes import Placed, corner_distance, in_space, open_along_z
 from glug.scene.transform import Bounds
 
 PIXELS = 400
@@ -42,11 +42,11 @@ class Text(Placed):
         return half
 
     def _box(self) -> Bounds:
-        centre, half = _three(self.centre), self._half()
-        return _open_along_z((centre - half, centre + half), self.depth is None)
+        centre, half = in_space(self.centre), self._half()
+        return open_along_z((centre - half, centre + half), self.depth is None)
 
     def _centre(self) -> np.ndarray:
-        return _three(self.centre)
+        return in_space(self.centre)
 
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         from scipy.ndimage import map_coordinates
@@ -54,7 +54,7 @@ class Text(Placed):
         picture = drawn_distance(self.text)
         rows, columns = picture.shape
         pixel = self.height / (rows - 2 * MARGIN)
-        centre = _three(self.centre)
+        centre = in_space(self.centre)
         # Pixel (row, column) has its centre at (column + 1/2, row + 1/2) pixels from the upper left corner.
         row = (centre[1] - y) / pixel + (0.5 * rows - 0.5)
         column = (x - centre[0]) / pixel + (0.5 * columns - 0.5)

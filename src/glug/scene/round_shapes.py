@@ -8,11 +8,11 @@ from pydantic import Field, model_validator
 from glug.scene.model import NonNegative, Point, Positive, fail
 from glug.scene.shapes import (
     Placed,
-    _flat,
-    _open_along_z,
-    _three,
     axial_coordinates,
     corner_distance,
+    in_space,
+    is_flat,
+    open_along_z,
     root_of_squares,
 )
 from glug.scene.transform import Bounds
@@ -34,14 +34,14 @@ class Swept(Placed):
 
     def _axis(self) -> tuple[np.ndarray, np.ndarray, float]:
         """First end, direction and length."""
-        start, end = _three(self.start), _three(self.end)
+        start, end = in_space(self.start), in_space(self.end)
         length = float(np.linalg.norm(end - start))
         return start, (end - start) / length, length
 
     def _axial(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Height above `start`, distance from the axis, and the length of the axis."""
         start, axis, length = self._axis()
-        if _flat(self.start):
+        if is_flat(self.start):
             z = np.zeros_like(x)
         return *axial_coordinates(x, y, z, start, axis), length
 
@@ -49,13 +49,13 @@ class Swept(Placed):
         """The box around two discs across the axis."""
         start, axis, _ = self._axis()
         across = np.sqrt(np.maximum(0.0, 1.0 - axis**2))
-        discs = ((start, start_radius * across), (_three(self.end), end_radius * across))
+        discs = ((start, start_radius * across), (in_space(self.end), end_radius * across))
         lower = np.minimum(*(middle - reach for middle, reach in discs))
         upper = np.maximum(*(middle + reach for middle, reach in discs))
-        return _open_along_z((lower, upper), _flat(self.start))
+        return open_along_z((lower, upper), is_flat(self.start))
 
     def _centre(self) -> np.ndarray:
-        return 0.5 * (_three(self.start) + _three(self.end))
+        return 0.5 * (in_space(self.start) + in_space(self.end))
 
 
 class Cylinder(Swept):
@@ -83,9 +83,9 @@ class Capsule(Swept):
     radius: Positive = Field(description="radius [m]")
 
     def _box(self) -> Bounds:
-        ends = np.array([_three(self.start), _three(self.end)])
+        ends = np.array([in_space(self.start), in_space(self.end)])
         box = ends.min(axis=0) - self.radius, ends.max(axis=0) + self.radius
-        return _open_along_z(box, _flat(self.start))
+        return open_along_z(box, is_flat(self.start))
 
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         along, radial, length = self._axial(x, y, z)

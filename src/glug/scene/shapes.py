@@ -118,15 +118,18 @@ def _into_frame(
     return tuple(R[0, j] * x + R[1, j] * y + R[2, j] * z for j in range(3))  # type: ignore[return-value]
 
 
-def _flat(point: tuple[float, ...] | None) -> bool:
+def is_flat(point: tuple[float, ...] | None) -> bool:
+    """Whether a point given by two numbers makes its shape endless along z."""
     return point is not None and len(point) == 2
 
 
-def _three(point: tuple[float, ...]) -> np.ndarray:
+def in_space(point: tuple[float, ...]) -> np.ndarray:
+    """(x, y, z), with z = 0 for a flat point."""
     return np.array(point if len(point) == 3 else (*point, 0.0), dtype=np.float64)
 
 
-def _open_along_z(bounds: Bounds, flat: bool) -> Bounds:
+def open_along_z(bounds: Bounds, flat: bool) -> Bounds:
+    """The bounds, without end along z when flat."""
     if flat:
         bounds[0][2], bounds[1][2] = -np.inf, np.inf
     return bounds
@@ -177,19 +180,19 @@ class Box(Placed):
 
     def _half(self) -> np.ndarray:
         if self.size is not None:
-            half = 0.5 * _three(self.size)
+            half = 0.5 * in_space(self.size)
         else:
             assert self.lower is not None and self.upper is not None
-            half = 0.5 * (_three(self.upper) - _three(self.lower))
-        if _flat(self.size) or _flat(self.lower):
+            half = 0.5 * (in_space(self.upper) - in_space(self.lower))
+        if is_flat(self.size) or is_flat(self.lower):
             half[2] = np.inf
         return half
 
     def _centre(self) -> np.ndarray:
         if self.centre is not None:
-            return _three(self.centre)
+            return in_space(self.centre)
         assert self.lower is not None and self.upper is not None
-        return 0.5 * (_three(self.lower) + _three(self.upper))
+        return 0.5 * (in_space(self.lower) + in_space(self.upper))
 
     def _box(self) -> Bounds:
         centre, half = self._centre(), self._half()
@@ -219,11 +222,11 @@ class Sphere(Placed):
     radius: Positive = Field(description="radius [m]")
 
     def _box(self) -> Bounds:
-        centre = _three(self.centre)
-        return _open_along_z((centre - self.radius, centre + self.radius), _flat(self.centre))
+        centre = in_space(self.centre)
+        return open_along_z((centre - self.radius, centre + self.radius), is_flat(self.centre))
 
     def _centre(self) -> np.ndarray:
-        return _three(self.centre)
+        return in_space(self.centre)
 
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         d = x - self.centre[0]
@@ -249,13 +252,13 @@ class Torus(Placed):
     def _box(self) -> Bounds:
         across = np.sqrt(np.maximum(0.0, 1.0 - unit(self.axis) ** 2))
         reach = self.radius * across + self.tube
-        return _three(self.centre) - reach, _three(self.centre) + reach
+        return in_space(self.centre) - reach, in_space(self.centre) + reach
 
     def _centre(self) -> np.ndarray:
-        return _three(self.centre)
+        return in_space(self.centre)
 
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        along, radial = axial_coordinates(x, y, z, _three(self.centre), unit(self.axis))
+        along, radial = axial_coordinates(x, y, z, in_space(self.centre), unit(self.axis))
         radial -= self.radius
         d = root_of_squares(radial, along)
         d -= self.tube
@@ -288,7 +291,7 @@ class Slab(Placed):
         return np.full(3, -np.inf), np.full(3, np.inf)
 
     def _centre(self) -> np.ndarray:
-        return _three(self.point)
+        return in_space(self.point)
 
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         d = _height(x, y, z, self.point, self.normal)
@@ -313,7 +316,7 @@ class HalfSpace(Placed):
         return lower, upper
 
     def _centre(self) -> np.ndarray:
-        return _three(self.point)
+        return in_space(self.point)
 
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return _height(x, y, z, self.point, self.normal)
