@@ -1,40 +1,42 @@
-"""Named liquids with measured values at about 20 C. Look and measured values, nothing else."""
+"""Named liquids: densities, viscosities and looks.
+
+The simple liquids have their textbook values. Foods and melts vary widely between samples and thin when they
+are sheared: theirs are typical values, to begin from.
+"""
 
 from typing import NamedTuple
 
 
 class Material(NamedTuple):
-    """density [kg/m3], viscosity [Pa s], colour (red, green, blue in 0..1), clarity 0..1, where it is from"""
+    """density [kg/m3], viscosity [Pa s], colour (red, green, blue in 0..1), clarity 0..1, what the values hold for"""
 
     density: float
     viscosity: float
     colour: tuple[float, float, float]
     clarity: float
-    source: str
+    note: str
 
 
 MATERIALS = {
-    "water": Material(998.2, 1.0e-3, (0.55, 0.78, 0.92), 1.0, "CRC Handbook, 20 C"),
-    "milk": Material(1030.0, 2.0e-3, (0.97, 0.96, 0.92), 0.0, "whole milk, 20 C, food engineering tables"),
-    "cream": Material(
-        1010.0, 1.0e-2, (0.98, 0.95, 0.86), 0.0, "about 20% fat, 20 C, food engineering tables"
-    ),
+    "water": Material(998.2, 1.0e-3, (0.55, 0.78, 0.92), 1.0, "20 C"),
+    "milk": Material(1030.0, 2.0e-3, (0.97, 0.96, 0.92), 0.0, "whole milk, 20 C"),
+    "cream": Material(1010.0, 1.0e-2, (0.98, 0.95, 0.86), 0.0, "about 20% fat, 20 C, typical"),
     "oil": Material(911.0, 8.4e-2, (0.86, 0.74, 0.18), 0.9, "olive oil, 20 C"),
-    "glycerine": Material(1261.0, 1.41, (0.93, 0.94, 0.95), 1.0, "CRC Handbook, pure, 20 C"),
+    "glycerine": Material(1261.0, 1.41, (0.93, 0.94, 0.95), 1.0, "pure, 20 C"),
     "syrup": Material(1320.0, 0.4, (0.55, 0.22, 0.05), 0.7, "maple-style table syrup, 20 C, typical"),
     "honey": Material(
-        1420.0, 10.0, (0.90, 0.55, 0.08), 0.7, "17% water, 20 C, typical; doubles every 5 C cooler"
+        1420.0, 10.0, (0.90, 0.55, 0.08), 0.7, "about 18% water, 20 C, typical; doubles every 5 C cooler"
     ),
-    "cold-honey": Material(1430.0, 40.0, (0.88, 0.52, 0.07), 0.7, "17% water, about 10 C, typical"),
-    "chocolate": Material(1270.0, 3.0, (0.23, 0.11, 0.05), 0.0, "molten milk chocolate, 40 C, at low shear"),
+    "cold-honey": Material(1430.0, 40.0, (0.88, 0.52, 0.07), 0.7, "about 18% water, 10 C, typical"),
+    "chocolate": Material(1270.0, 3.0, (0.23, 0.11, 0.05), 0.0, "molten, 40 C, at low shear, typical"),
     "ketchup": Material(1140.0, 50.0, (0.70, 0.08, 0.04), 0.0, "at low shear, typical; yield stress ignored"),
     "toothpaste": Material(
         1300.0, 100.0, (0.85, 0.93, 0.95), 0.0, "at low shear, typical; yield stress ignored"
     ),
-    "caramel": Material(1380.0, 25.0, (0.68, 0.34, 0.07), 0.4, "about 60 C, typical"),
-    "wax": Material(800.0, 1.0e-2, (0.95, 0.90, 0.75), 0.3, "molten paraffin, about 70 C"),
-    "lava": Material(2700.0, 100.0, (0.95, 0.25, 0.03), 0.0, "basaltic, about 1150 C, geology textbooks"),
+    "caramel": Material(1380.0, 25.0, (0.68, 0.34, 0.07), 0.4, "thick sauce, warm, typical"),
+    "wax": Material(800.0, 1.0e-2, (0.95, 0.90, 0.75), 0.3, "molten paraffin, about 70 C, typical"),
+    "lava": Material(2700.0, 100.0, (0.95, 0.25, 0.03), 0.0, "basaltic, about 1150 C, typical"),
     "pitch": Material(
-        1100.0, 2.3e8, (0.04, 0.035, 0.03), 0.0, "pitch drop experiment, Edgeworth et al. 1984"
+        1100.0, 2.3e8, (0.04, 0.035, 0.03), 0.0, "room temperature, as in the pitch drop experiment"
     ),
 }
