@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Material(NamedTuple):
-    """density [kg/m3], viscosity [Pa s], colour (red, green, blue in 0..1), clarity 0..1, what the values hold for"""
+    """density [kg/m3], viscosity [Pa s], colour (red, green, blue in 0..1), clarity 0..1, conditions"""
 
     density: float
     viscosity: float
