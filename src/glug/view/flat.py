@@ -30,26 +30,27 @@ def flat_picture(
     y = centre[1] - pixel * (np.arange(height) + 0.5 - height / 2)
     picture = np.empty((height, width, 3), np.float64)
     picture[:] = PAPER
-    inside = ((x >= centre[0] - extent[0] / 2) & (x <= centre[0] + extent[0] / 2))[None, :] & (
-        (y >= centre[1] - extent[1] / 2) & (y <= centre[1] + extent[1] / 2)
-    )[:, None]
-    picture[inside] = (1.0, 1.0, 1.0)
+    outside = np.maximum(
+        np.abs(x - centre[0])[None, :] - 0.5 * extent[0], np.abs(y - centre[1])[:, None] - 0.5 * extent[1]
+    )
+    _paint(picture, outside, np.ones(3), pixel)
     for solid, colour in solids:
-        _paint(picture, _sampled(solid, x, y), np.asarray(colour[:3]), pixel)
+        _paint(picture, np.maximum(_sampled(solid, x, y), outside), np.asarray(colour[:3]), pixel)
     liquid = _sampled(distance, x, y)
     body = np.asarray(material.colour)
     rim = np.clip(1.0 + liquid / (RIM_CELLS * distance.spacing), 0.0, 1.0)[..., None]
-    _paint(picture, liquid, body * (1.0 - 0.28 * rim), pixel)
+    _paint(picture, np.maximum(liquid, outside), body * (1.0 - 0.28 * rim), pixel)
     return np.floor(np.clip(picture, 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
 
 
 def _sampled(distance: SampledDistance, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Distance [m] at pixels (rows y, columns x), bilinear; outside the lattice it is outside the shape."""
-    i = (x - distance.corner[0]) / distance.spacing
-    j = (y - distance.corner[1]) / distance.spacing
-    where = np.broadcast_arrays(i[None, :], j[:, None])
+    """Distance [m] at pixels (rows y, columns x), bilinear; it goes on for one sample beyond the lattice."""
+    h = distance.spacing
+    where = np.broadcast_arrays((x[None, :] - distance.corner[0]) / h, (y[:, None] - distance.corner[1]) / h)
     layer = distance.values[:, :, 0].astype(np.float64)
-    return map_coordinates(layer, where, order=1, mode="constant", cval=10.0 * distance.spacing)
+    beyond = np.max([np.maximum(-w, w - (n - 1)) for w, n in zip(where, layer.shape)], axis=0)
+    near = map_coordinates(layer, where, order=1, mode="nearest")
+    return np.where(beyond > 1.0, np.maximum(near, h * beyond), near)
 
 
 def _paint(picture: np.ndarray, distance: np.ndarray, colour: np.ndarray, pixel: float) -> None:

@@ -91,8 +91,8 @@ def mirror(stage, p, n, d):
     else:
         seen = surroundings(stage, r)
     start = along(p, n, np.float32(1.5) * stage.density_place[3])
-    hidden = cone(stage, start, r, np.float32(0.12))
-    clear = np.exp(-(hidden[0] + hidden[1]) / stage.density_place[3])
+    way = cone(stage, start, r, np.float32(0.12), FAR)
+    clear = way[1] * way[2]
     scattered = (stage.optics[3], stage.optics[4], stage.optics[5])
     return mix(scaled(scattered, HALF), seen, clear)
 
@@ -106,7 +106,7 @@ def glow(stage, p, n, length):
         away = along(p, n, stage.density_place[3])
         return times(scattered, lit(stage, away, n))
     inner = along(p, n, np.float32(-0.5) * stage.density_place[3])
-    key = passed(stage, cone(stage, inner, row(stage.lights, 0), KEY_WIDTH))
+    key = passed(stage, cone(stage, inner, row(stage.lights, 0), KEY_WIDTH, FAR))
     wrapped = HALF + HALF * dot(n, row(stage.lights, 0))
     light = (
         KEY[0] * key[0] * wrapped + SKY[0],
@@ -128,7 +128,7 @@ def absorbed(stage, length):
 
 @kernel(inline=True)
 def appearance(stage, what, p, d, direct):
-    """Radiance of what is not liquid, seen at p along d, and the part of the light behind it that it hides."""
+    """Radiance of what is not liquid, seen at p along d, and the part of the view that it hides."""
     if what == NOTHING:
         return (backdrop(d) if direct else surroundings(stage, d)), ONE
     if what == FLOOR:
@@ -143,7 +143,7 @@ def appearance(stage, what, p, d, direct):
 
 @kernel(inline=True)
 def crossed(stage, p, d, n, inside):
-    """(origin, direction, inside) of the ray after it met the liquid's surface at p, with outward normal n."""
+    """(origin, direction, inside) of the ray after the liquid's surface at p with outward normal n."""
     beside = HALF * stage.place[0, 3]
     index = stage.optics[7]
     if not inside:

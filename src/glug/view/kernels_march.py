@@ -23,8 +23,8 @@ class Stage(NamedTuple):
     """All that rays meet (see `Volumes`), the light and the liquid's optics; arrays are float32.
 
     lights    unit vectors: towards the key light, its right, its up, towards the rim light
-    optics    absorption r g b [1/m], scattered colour r g b, scattering [1/m], index of refraction, and the
-              length [m] over which the liquid's shadow deepens
+    optics    absorption r g b [1/m], scattered colour r g b, scattering [1/m], index of refraction,
+              depth of its shadow (0 to 1), distance [m] from which things do not shade the light of the sky
     colours   of the volumes, linear, and their opacity; the first row is the floor's
     floor     height y [m]; centre x, z and radius [m] of its lit part
     """
@@ -159,31 +159,45 @@ def density_at(stage, level, x, y, z):
 
 
 @kernel(inline=True)
-def cone(stage, p, d, width):
-    """Length [m] of (liquid, solid) between p and a light along d whose angular radius is `width`."""
+def cone(stage, p, d, width, reach):
+    """What stands between p and a light along d whose angular radius is `width`.
+
+    Returns the length [m] of liquid on the way and the parts of the light that pass the liquid and the solids
+    if both are opaque. What is farther than `reach` [m] does not count, with a soft limit.
+    """
     h = stage.density_place[3]
     lower = (stage.density_place[0], stage.density_place[1], stage.density_place[2])
     nx, ny, nz = stage.density.shape[1], stage.density.shape[2], stage.density.shape[3]
     top = np.float32(1.001)
-    reach = (h * (np.float32(nx) - top), h * (np.float32(ny) - top), h * (np.float32(nz) - top))
-    start, last = box_range(p, d, lower, (lower[0] + reach[0], lower[1] + reach[1], lower[2] + reach[2]))
-    levels = stage.density.shape[0]
-    liquid, solid = ZERO, ZERO
+    upper = (
+        lower[0] + h * (np.float32(nx) - top),
+        lower[1] + h * (np.float32(ny) - top),
+        lower[2] + h * (np.float32(nz) - top),
+    )
+    start, last = box_range(p, d, lower, upper)
+    last = min(last, reach)
+    finest = np.float32(stage.density.shape[0] - 1) - np.float32(1e-3)
+    length, past_liquid, past_solid = ZERO, ONE, ONE
     t = start + HALF * h
     for _ in range(CONE_STEPS):
         if t > last:
             break
         radius = width * t / h  # in cells
-        step = h * max(np.float32(0.9), np.float32(0.6) * radius)
-        level = np.log2(radius + HALF) + np.float32(0.3)  # blur = 0.6 radius
-        level = min(max(level, ZERO), np.float32(levels - 1) - np.float32(1e-3))
+        step = max(np.float32(0.9), np.float32(0.6) * radius)
+        level = min(max(np.log2(radius + HALF) + np.float32(0.3), ZERO), finest)  # blur = 0.6 radius
         base = int(level)
         blend = level - np.float32(base)
         q = along(p, d, t)
         x, y, z = (q[0] - lower[0]) / h, (q[1] - lower[1]) / h, (q[2] - lower[2]) / h
-        fine = density_at(stage, base, x, y, z)
+        sharp = density_at(stage, base, x, y, z)
         soft = density_at(stage, base + 1, x, y, z)
-        liquid += step * (fine[0] * (ONE - blend) + soft[0] * blend)
-        solid += step * (fine[1] * (ONE - blend) + soft[1] * blend)
-        t += step
-    return liquid, solid
+        near = ONE - t / reach
+        liquid = near * (sharp[0] * (ONE - blend) + soft[0] * blend)
+        solid = near * (sharp[1] * (ONE - blend) + soft[1] * blend)
+        # A ball as wide as the blur counts once, however many steps are in it.
+        share = step / max(ONE, np.float32(1.2) * radius)
+        length += step * h * liquid
+        past_liquid *= ONE - share * min(liquid, ONE)
+        past_solid *= ONE - share * min(solid, ONE)
+        t += step * h
+    return length, past_liquid, past_solid

@@ -11,11 +11,9 @@ from glug.view.kernels_march import FAR, HALF, ONE, TWO, ZERO, along, cone, dot,
 KEY = (np.float32(0.80), np.float32(0.78), np.float32(0.74))  # irradiance of the key light
 SKY = (np.float32(0.34), np.float32(0.36), np.float32(0.39))  # irradiance of everything else, from above
 BOUNCE = np.float32(0.55)  # of it that comes back from the floor
-KEY_WIDTH = np.float32(0.30)  # angular radius: softness of shadows
+KEY_WIDTH = np.float32(0.20)  # angular radius: softness of shadows
 SKY_WIDTH = np.float32(0.75)
-SOLID_STOP = np.float32(1.3)  # optical depth of a solid per cell of the density lattice
-# A clear liquid bends light away: its shadow is not white.
-BENDING = np.float32(0.35)
+OPEN_SKY = np.float32(0.2)  # part of the sky's light that nothing can shade
 HORIZON = (np.float32(0.80), np.float32(0.80), np.float32(0.79))
 ZENITH = (np.float32(0.40), np.float32(0.43), np.float32(0.47))
 
@@ -85,27 +83,22 @@ def surroundings(stage, d):
 
 
 @kernel(inline=True)
-def passed(stage, lengths):
-    """Part of the light, by colour, that gets through (liquid, solid) lengths [m]."""
-    h = stage.density_place[3]
-    block = np.exp(-SOLID_STOP * lengths[1] / h)
-    bent = ONE - BENDING * (ONE - np.exp(-lengths[0] / stage.optics[8]))
-    block *= bent
-    s = lengths[0]
-    # scattered light goes on, mostly forward
-    turned = min(HALF * stage.optics[6], np.float32(4.0) * SOLID_STOP / stage.optics[8])
+def passed(stage, way):
+    """Part of the light, by colour, that gets through what `cone` found on its way."""
+    deep = stage.optics[8]
+    part = way[2] * (ONE - deep + deep * way[1])
     return (
-        block * np.exp(-s * (stage.optics[0] + turned)),
-        block * np.exp(-s * (stage.optics[1] + turned)),
-        block * np.exp(-s * (stage.optics[2] + turned)),
+        part * np.exp(-way[0] * stage.optics[0]),
+        part * np.exp(-way[0] * stage.optics[1]),
+        part * np.exp(-way[0] * stage.optics[2]),
     )
 
 
 @kernel(inline=True)
 def lit(stage, p, n):
     """Light that arrives at p on a matt surface with normal n."""
-    key = passed(stage, cone(stage, p, row(stage.lights, 0), KEY_WIDTH))
-    sky = passed(stage, cone(stage, p, n, SKY_WIDTH))
+    key = passed(stage, cone(stage, p, row(stage.lights, 0), KEY_WIDTH, FAR))
+    sky = mix(passed(stage, cone(stage, p, n, SKY_WIDTH, stage.optics[9])), (ONE, ONE, ONE), OPEN_SKY)
     facing = max(dot(n, row(stage.lights, 0)), ZERO)
     above = BOUNCE + (ONE - BOUNCE) * (HALF + HALF * n[1])
     return (

@@ -14,7 +14,7 @@ FLOOR_COLOUR: Colour = (0.90, 0.895, 0.885)  # sRGB
 # Where a pixel at an edge is sampled again, around its centre: no two in a row or a column.
 SUBSAMPLES = np.array([(-7, -1), (-5, 5), (-3, -5), (-1, 3), (1, -7), (3, 1), (5, 7), (7, -3)]) / 16
 EDGE_CONTRAST = 0.035  # between neighbouring pixels, of 1, from which a pixel is sampled again
-SHADOW_DEPTH = 0.07  # of the scene's size: length of liquid over which its shadow deepens
+SKY_REACH = 0.25  # of the scene's size: from there on, things do not shade the light of the sky
 
 
 def render(
@@ -152,10 +152,12 @@ def _optics(material: Material, scale: float) -> np.ndarray:
     clarity = float(np.clip(material.clarity, 0.0, 1.0))
     depth = scale * (0.06 + 0.50 * clarity**6) if material.depth is None else material.depth
     colour = np.clip(linear(material.colour), 1e-3, 1.0)
-    scattering = 2e6 if clarity < 0.02 else (1.0 - clarity) ** 2 / clarity / depth
+    absorption, scattering = -np.log(colour) / depth, (1.0 - clarity) ** 2 / max(clarity, 0.02) / depth
+    if clarity < 0.02:
+        absorption, scattering = np.zeros(3), 2e6
+    shadow = 1.0 - 0.65 * clarity  # a clear liquid bends light away: its shadow is not white either
     return np.array(
-        [*(-np.log(colour) / depth), *colour, scattering, material.refraction, SHADOW_DEPTH * scale],
-        np.float32,
+        [*absorption, *colour, scattering, material.refraction, shadow, SKY_REACH * scale], np.float32
     )
 
 
