@@ -78,10 +78,10 @@ def run(
     loaded = _load(scene, frames, resolution, set_)
     from rich.console import Console
 
-    from glug.simulation.forecast import require_memory
+    from glug.simulation.forecast import forecast
     from glug.simulation.run import run_to_folder
 
-    require_memory(loaded)
+    forecast(loaded).require_memory()
     folder = output if output is not None else Path("out") / loaded.name
     summary = run_to_folder(loaded, folder, threads=threads, resume=resume, console=Console())
     print(_closing_line(summary))
@@ -140,13 +140,13 @@ def check(
 ) -> None:
     """Validate a scene and estimate its memory and time; runs nothing."""
     loaded = _load(scene, frames, resolution, set_)
-    from glug.simulation.forecast import forecast, require_memory
+    from glug.simulation.forecast import forecast
 
     outlook = forecast(loaded)
     print(outlook.text())
     for warning in outlook.warnings:
         print(f"glug: warning: {warning}", file=sys.stderr)
-    require_memory(loaded)
+    outlook.require_memory()
 
 
 @app.command()

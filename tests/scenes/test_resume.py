@@ -99,14 +99,14 @@ def test_a_run_killed_again_and_again_gives_the_bytes_of_a_whole_one(command, wh
     total = steps_on_disk(whole_run)
     kills = 0
     for _ in range(3):
-        process = command.start("run", "stirred.toml", "-o", "run", "--resume")
+        process = command.start("run", "stirred.toml", "-o", "run", "--threads", "1", "--resume")
         if wait_for_step(process, folder, steps_on_disk(folder) + chance.randint(1, max(1, total // 4))):
             time.sleep(chance.uniform(0.0, 0.05))
             process.kill()
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
     assert kills > 0
-    done = command("run", "stirred.toml", "-o", "run", "--resume")
+    done = command("run", "stirred.toml", "-o", "run", "--threads", "1", "--resume")
     assert done.returncode == 0, done.stderr
     assert outputs(folder) == outputs(whole_run)
     assert steps_on_disk(folder) == total
@@ -115,7 +115,7 @@ def test_a_run_killed_again_and_again_gives_the_bytes_of_a_whole_one(command, wh
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_says_how_to_go_on_and_does(command, whole_run, number):
-    process = command.start("run", "stirred.toml", "-o", "run")
+    process = command.start("run", "stirred.toml", "-o", "run", "--threads", "1")
     assert wait_for_step(process, command.where / "run", 3)
     process.send_signal(number)
     out, err = process.communicate()
@@ -123,7 +123,7 @@ def test_a_stopped_run_says_how_to_go_on_and_does(command, whole_run, number):
     assert "Traceback" not in err
     assert (command.where / "run" / "preview.webp").exists()
     again = shlex.split(out.rpartition("go on with: ")[2])
-    assert again == ["glug", "run", "stirred.toml", "-o", "run", "--resume"]
+    assert again == ["glug", "run", "stirred.toml", "-o", "run", "--threads", "1", "--resume"]
     done = command(*again[1:])
     assert done.returncode == 0, done.stderr
     assert outputs(command.where / "run") == outputs(whole_run)
@@ -132,7 +132,7 @@ def test_a_stopped_run_says_how_to_go_on_and_does(command, whole_run, number):
 def test_two_processes_do_not_write_one_run(command):
     first = command.start("run", "stirred.toml", "-o", "run")
     assert wait_for_step(first, command.where / "run", 1)
-    second = command("run", "stirred.toml", "-o", "run", "--resume")
+    second = command("run", "stirred.toml", "-o", "run", "--threads", "1", "--resume")
     first.kill()
     first.communicate()
     assert second.returncode == 2

@@ -24,6 +24,7 @@ class Forecast:
     """The needs of a run."""
 
     scene: str
+    resolution: int
     domain_cells: tuple[int, ...]  # of the whole domain, per axis
     cells: int  # of the window around the liquid, at its largest
     particles: int
@@ -48,6 +49,16 @@ class Forecast:
             ]
         )
 
+    def require_memory(self) -> None:
+        """MemoryLimitError if that is more memory than the machine has."""
+        if self.memory > self.machine_memory:
+            dim = len(self.domain_cells)
+            fits = int(self.resolution * (self.machine_memory / self.memory) ** (1.0 / dim))
+            raise MemoryLimitError(
+                f"{self.scene}: domain.resolution = {self.resolution} needs about {gigabytes(self.memory)} "
+                f"of memory, this machine has {gigabytes(self.machine_memory)}; about {fits} would fit"
+            )
+
 
 def forecast(scene: Scene) -> Forecast:
     """Estimate the needs of `scene`."""
@@ -62,6 +73,7 @@ def forecast(scene: Scene) -> Forecast:
         warnings.append(f"only {gigabytes(free)} are free now, the run needs about {gigabytes(memory)}")
     return Forecast(
         scene=scene.name,
+        resolution=scene.domain.resolution,
         domain_cells=tuple(scene.domain.shape[: scene.domain.dim]),
         cells=cells,
         particles=particles,
@@ -88,17 +100,6 @@ def substeps(scene: Scene) -> int:
     speed = math.hypot(max(set_), math.sqrt(2.0 * gravity * height))
     per_frame = math.ceil(speed / scene.time.fps / (scene.time.cfl * scene.domain.dx))
     return max(1, min(per_frame, scene.time.max_substeps))
-
-
-def require_memory(scene: Scene) -> None:
-    """MemoryLimitError if `scene` needs more memory than the machine has."""
-    needed, there = int(estimate(scene)["memory"]), machine_memory()
-    if needed > there:
-        fits = int(scene.domain.resolution * (there / needed) ** (1.0 / scene.domain.dim))
-        raise MemoryLimitError(
-            f"{scene.name}: domain.resolution = {scene.domain.resolution} needs about {gigabytes(needed)} of "
-            f"memory, this machine has {gigabytes(there)}; about {fits} would fit"
-        )
 
 
 def machine_memory() -> int:

@@ -114,9 +114,9 @@ class TimeLeft:
 
 
 class Warnings:
-    """Says a kind of trouble when it first occurs, and counts it.
+    """Says a kind of trouble when it first occurs, and counts solves that did not converge.
 
-    A solve that does not converge does not end a run, but it is never silent.
+    Such a solve does not end a run, but it is never silent. The kind is what a warning says before its colon.
     """
 
     def __init__(self) -> None:
@@ -124,21 +124,13 @@ class Warnings:
         self._said: set[str] = set()
 
     def step(self, stats: StepStats) -> None:
-        for stage, solve in stats.solves.items():
-            if not solve.converged:
-                self.unconverged += 1
-                self._say(
-                    f"{stage} solve",
-                    f"the {stage} solve of step {stats.step} (frame {stats.frame}) did not converge: "
-                    f"residual {solve.residual:.1e} after {solve.iterations} iterations; the run goes on",
-                )
+        self.unconverged += sum(not solve.converged for solve in stats.solves.values())
         for text in stats.warnings:
-            self._say(text, f"{text} (step {stats.step}, frame {stats.frame})")
-
-    def _say(self, kind: str, text: str) -> None:
-        if kind not in self._said:
-            self._said.add(kind)
-            print(f"glug: warning: {text}", file=sys.stderr)
+            kind = text.partition(":")[0]
+            if kind not in self._said:
+                self._said.add(kind)
+                where = f"step {stats.step}, frame {stats.frame}"
+                print(f"glug: warning: {text} ({where}; said once)", file=sys.stderr)
 
 
 def volume_error(stats: StepStats) -> float:

@@ -6,7 +6,7 @@ is whole on disk; going on from it forgets all that came later and computes it a
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -18,6 +18,7 @@ from glug.simulation.frame import Frame, StepStats
 from glug.simulation.interrupts import Interrupts
 from glug.simulation.progress import Bar, Display, Quiet, Warnings
 from glug.simulation.simulation import Simulation
+from glug.view import ScenePictures, assemble, write_preview
 
 CHECKPOINT_SECONDS = 30.0  # of wall time between checkpoints, at most
 CHECKPOINT_SHARE = 0.05  # of the run's time may go into checkpoints at the ends of frames
@@ -90,6 +91,8 @@ class _Run:
         self.folder = RunFolder.create(path, to_toml(scene), manifest, resume=True)
         self.folder.truncate_to(kept_frame, kept_step)
         self.next_frame = kept_frame + 1
+        self.output = scene.output
+        self.pictures = ScenePictures(scene) if scene.output.preview else None
         self.saved = time.monotonic()
         self.cost = 0.0  # seconds that the last checkpoint took
 
@@ -123,7 +126,8 @@ class _Run:
                 display.frame(state.frame)
             self.save_if_due(frame_done)
         self.save()
-        self.summarise()
+        if self.pictures is not None:
+            assemble(self.folder)
         complete = state.frame >= self.last
         if complete:
             self.folder.finish()
@@ -138,7 +142,10 @@ class _Run:
         )
 
     def write(self, frame: Frame) -> None:
-        self.folder.write_frame(frame)
+        """Write the frame; its surface comes last, as the sign that all of it is there."""
+        if self.pictures is not None:
+            write_preview(self.folder, frame.index, self.pictures.picture(frame.distance, frame.time))
+        self.folder.write_frame(frame if self.output.particles else replace(frame, particles={}))
         self.next_frame = frame.index + 1
 
     def save_if_due(self, frame_done: bool) -> None:
@@ -153,6 +160,3 @@ class _Run:
         self.folder.write_checkpoint(self.simulation.checkpoint(), frame=state.frame, step=state.step)
         self.saved = time.monotonic()
         self.cost = self.saved - begun
-
-    def summarise(self) -> None:
-        """The pictures that show the run as a whole."""
