@@ -1,8 +1,8 @@
 """How much of a control volume is liquid, how much of a face is open.
 
 Fractions are exact where the distance is linear (a plane) and second-order accurate on curved surfaces: each
-control volume is a cube whose corner values are averages of the samples around it, cut into tetrahedra on
-which the function is linear.
+control volume is a cube whose corner values are interpolated from the samples around it, cut into tetrahedra
+on which the function is linear.
 """
 
 import numpy as np

@@ -81,46 +81,49 @@ def cube_fraction(v):
 
 
 @kernel(inline=True)
-def axis_pair(i, a, kind, n):
-    """The two samples whose mean is the value at side a (0 or 1) of a control volume at index i.
+def axis_samples(i, a, kind, n, index, weight):
+    """Samples and weights along an axis that give the value at side a (0 or 1) of a control volume at i.
 
-    kind 0: the side lies midway between samples i-1+a and i+a; kind 1: on sample i+a; kind -1: on i-1+a.
+    kind 0: the side lies midway between samples i-1+a and i+a, and is interpolated by a cubic (a mean would
+    shrink round shapes by a quarter of their curvature); kind 1: on sample i+a; kind -1: on i-1+a.
+    Returns how many there are.
     """
-    if kind == 0:
-        p, q = i - 1 + a, i + a
-    elif kind == 1:
-        p, q = i + a, i + a
-    else:
-        p, q = i - 1 + a, i - 1 + a
-    return min(max(p, 0), n - 1), min(max(q, 0), n - 1)
+    if kind != 0:
+        index[0] = min(max(i + a if kind == 1 else i - 1 + a, 0), n - 1)
+        weight[0] = 1.0
+        return 1
+    for m in range(4):
+        index[m] = min(max(i - 2 + a + m, 0), n - 1)
+        weight[m] = 0.5625 if m == 1 or m == 2 else -0.0625
+    return 4
 
 
 @kernel(inline=True)
-def gather_corners(field, i, j, k, kx, ky, kz, v):
-    """Corner values of the control volume at (i, j, k) by averaging the samples of `field` around them."""
+def gather_corners(field, i, j, k, kx, ky, kz, index, weight, v):
+    """Corner values of the control volume at (i, j, k) from the samples of `field` around them.
+
+    `index` (3, 4) and `weight` (3, 4) are scratch space.
+    """
     for a in range(2):
-        i0, i1 = axis_pair(i, a, kx, field.shape[0])
+        ni = axis_samples(i, a, kx, field.shape[0], index[0], weight[0])
         for b in range(2):
-            j0, j1 = axis_pair(j, b, ky, field.shape[1])
+            nj = axis_samples(j, b, ky, field.shape[1], index[1], weight[1])
             for c in range(2):
-                k0, k1 = axis_pair(k, c, kz, field.shape[2])
-                v[4 * a + 2 * b + c] = 0.125 * (
-                    np.float64(field[i0, j0, k0])
-                    + field[i0, j0, k1]
-                    + field[i0, j1, k0]
-                    + field[i0, j1, k1]
-                    + field[i1, j0, k0]
-                    + field[i1, j0, k1]
-                    + field[i1, j1, k0]
-                    + field[i1, j1, k1]
-                )
+                nk = axis_samples(k, c, kz, field.shape[2], index[2], weight[2])
+                total = 0.0
+                for p in range(ni):
+                    for q in range(nj):
+                        w = weight[0, p] * weight[1, q]
+                        for r in range(nk):
+                            total += w * weight[2, r] * field[index[0, p], index[1, q], index[2, r]]
+                v[4 * a + 2 * b + c] = total
 
 
 @kernel(parallel=True)
 def volume_fraction(field, kx, ky, kz, far, out):
     """Fraction of every control volume of `out` where `field` is negative.
 
-    kx, ky, kz place the control volumes relative to the samples (see `axis_pair`); a control volume whose
+    kx, ky, kz place the control volumes relative to the samples (see `axis_samples`); a control volume whose
     nearest sample is farther than `far` from zero is not cut.
     """
     ni, nj, nk = out.shape
@@ -128,6 +131,7 @@ def volume_fraction(field, kx, ky, kz, far, out):
     for slab in prange(ni):
         i = np.int64(slab)
         v = np.empty(8, np.float64)
+        index, weight = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
         for j in range(nj):
             for k in range(nk):
                 near = field[min(i, mi - 1), min(j, mj - 1), min(k, mk - 1)]
@@ -136,7 +140,7 @@ def volume_fraction(field, kx, ky, kz, far, out):
                 elif near < -far:
                     out[i, j, k] = 1.0
                 else:
-                    gather_corners(field, i, j, k, kx, ky, kz, v)
+                    gather_corners(field, i, j, k, kx, ky, kz, index, weight, v)
                     out[i, j, k] = cube_fraction(v)
 
 
@@ -183,37 +187,24 @@ def eikonal(a, b, c, h):
 
 
 @kernel(parallel=True)
-def seed_distance(phi, h, out, fixed):
-    """Distances of the samples next to the zero level, from the crossings along the axes; FAR elsewhere.
-
-    With crossings at distances d_a along the axes, the distance to the plane through them is
-    1 / sqrt(sum 1 / d_a^2).
-    """
+def seed_distance(phi, out, fixed):
+    """|phi| at the samples next to the zero level, which they keep; FAR elsewhere."""
     ni, nj, nk = phi.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
-                c = phi[i, j, k]
-                total = np.float32(0.0)
-                touched = False
-                for axis in range(3):
-                    nearest = FAR
-                    for side in range(-1, 2, 2):
-                        p = i + side if axis == 0 else i
-                        q = j + side if axis == 1 else j
-                        r = k + side if axis == 2 else k
-                        if p < 0 or q < 0 or r < 0 or p >= ni or q >= nj or r >= nk:
-                            continue
-                        n = phi[p, q, r]
-                        if (n < np.float32(0.0)) != (c < np.float32(0.0)):
-                            d = h * c / (c - n)
-                            nearest = min(nearest, max(d, np.float32(1e-6) * h))
-                    if nearest < FAR:
-                        touched = True
-                        total += np.float32(1.0) / (nearest * nearest)
+                inside = phi[i, j, k] < np.float32(0.0)
+                touched = (
+                    (i > 0 and (phi[i - 1, j, k] < np.float32(0.0)) != inside)
+                    or (i < ni - 1 and (phi[i + 1, j, k] < np.float32(0.0)) != inside)
+                    or (j > 0 and (phi[i, j - 1, k] < np.float32(0.0)) != inside)
+                    or (j < nj - 1 and (phi[i, j + 1, k] < np.float32(0.0)) != inside)
+                    or (k > 0 and (phi[i, j, k - 1] < np.float32(0.0)) != inside)
+                    or (k < nk - 1 and (phi[i, j, k + 1] < np.float32(0.0)) != inside)
+                )
                 fixed[i, j, k] = touched
-                out[i, j, k] = np.float32(1.0) / math.sqrt(total) if touched else FAR
+                out[i, j, k] = abs(phi[i, j, k]) if touched else FAR
 
 
 @kernel(parallel=True)
@@ -252,78 +243,125 @@ def sign_distance(d, phi, reach):
 
 
 @kernel(parallel=True)
-def occupancy_band(start, shape, reach, band):
-    """Mark the cells near the liquid's border: 0 no particle within reach, 1 border, 2 surrounded."""
-    ni, nj, nk = shape
+def occupied_rows(start, reach, out):
+    """Number of occupied cells within `reach` along z."""
+    ni, nj, nk = out.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
+            row = (i * nj + j) * nk
             for k in range(nk):
-                full, empty = False, False
-                for p in range(i - reach, i + reach + 1):
-                    for q in range(j - reach, j + reach + 1):
-                        for r in range(k - reach if nk > 1 else k, k + reach + 1 if nk > 1 else k + 1):
-                            if p < 0 or q < 0 or r < 0 or p >= ni or q >= nj or r >= nk:
-                                empty = True
-                            else:
-                                c = (p * nj + q) * nk + r
-                                if start[c + 1] > start[c]:
-                                    full = True
-                                else:
-                                    empty = True
-                band[i, j, k] = 0 if not full else (1 if empty else 2)
+                count = np.int16(0)
+                for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
+                    if start[row + r + 1] > start[row + r]:
+                        count += np.int16(1)
+                out[i, j, k] = count
 
 
 @kernel(parallel=True)
-def kernel_distance(position, start, band, corner, h, shape, offset, spacing, radius, level, out):
-    """Distance |x - mean| - level of the kernel-weighted mean of particles (Zhu and Bridson 2005).
+def sum_columns(counts, reach, out):
+    """Sum within `reach` along y."""
+    ni, nj, nk = out.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                out[i, j, k] = 0
+            for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
+                for k in range(nk):
+                    out[i, j, k] += counts[i, q, k]
 
-    Samples are at corner + (index + offset) spacing, cells have size h; weights are (1 - (r/radius)^2)^3. A
-    sample in a cell that is surrounded by occupied cells gets -level, one with no particle near gets +radius.
+
+@kernel(parallel=True)
+def occupancy_band(columns, reach, full, band):
+    """Cells near the liquid's border: 0 no particle within reach, 1 border, 2 all `full` cells occupied."""
+    ni, nj, nk = band.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                count = 0
+                for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
+                    count += columns[p, j, k]
+                band[i, j, k] = 0 if count == 0 else (2 if count == full else 1)
+
+
+@kernel(parallel=True)
+def filled_fraction(position, volume, start, band, corner, h, shape, spacing, radius, norm, out):
+    """How much of a kernel (1 - (r/radius)^2)^3 of integral 1 / norm the particles fill.
+
+    Samples are at corner + (index + 1/2) spacing, cells have size h. A sample in a cell that is surrounded by
+    occupied cells counts as full, one with no particle near as empty.
     """
     ni, nj, nk = out.shape
     ci, cj, ck = shape
+    half = np.float32(0.5)
     inverse = np.float32(1.0) / (radius * radius)
     for slab in prange(ni):
         i = np.int64(slab)
-        x = corner[0] + (np.float32(i) + offset) * spacing
+        x = (np.float32(i) + half) * spacing
+        a = min(int(x / h), ci - 1)
+        i0 = max(int(math.floor((x - radius) / h)), 0)
+        i1 = min(int(math.floor((x + radius) / h)), ci - 1)
         for j in range(nj):
-            y = corner[1] + (np.float32(j) + offset) * spacing
+            y = (np.float32(j) + half) * spacing
+            b = min(int(y / h), cj - 1)
+            j0 = max(int(math.floor((y - radius) / h)), 0)
+            j1 = min(int(math.floor((y + radius) / h)), cj - 1)
             for k in range(nk):
-                z = corner[2] + (np.float32(k) + offset) * spacing if ck > 1 else corner[2] + np.float32(0.5) * h
-                a = min(max(int(math.floor((x - corner[0]) / h)), 0), ci - 1)
-                b = min(max(int(math.floor((y - corner[1]) / h)), 0), cj - 1)
-                c = min(max(int(math.floor((z - corner[2]) / h)), 0), ck - 1)
+                z = (np.float32(k) + half) * spacing if ck > 1 else half * h
+                c = min(int(z / h), ck - 1)
                 if band[a, b, c] != 1:
-                    out[i, j, k] = radius if band[a, b, c] == 0 else -level
+                    out[i, j, k] = np.float32(0.0) if band[a, b, c] == 0 else np.float32(1.0)
                     continue
-                i0 = max(int(math.floor((x - radius - corner[0]) / h)), 0)
-                i1 = min(int(math.floor((x + radius - corner[0]) / h)), ci - 1)
-                j0 = max(int(math.floor((y - radius - corner[1]) / h)), 0)
-                j1 = min(int(math.floor((y + radius - corner[1]) / h)), cj - 1)
-                k0 = max(int(math.floor((z - radius - corner[2]) / h)), 0)
-                k1 = min(int(math.floor((z + radius - corner[2]) / h)), ck - 1)
+                k0 = max(int(math.floor((z - radius) / h)), 0)
+                k1 = min(int(math.floor((z + radius) / h)), ck - 1)
+                px, py, pz = corner[0] + x, corner[1] + y, corner[2] + z
                 total = np.float32(0.0)
-                mx, my, mz = np.float32(0.0), np.float32(0.0), np.float32(0.0)
                 for p in range(i0, i1 + 1):
                     for q in range(j0, j1 + 1):
                         row = (p * cj + q) * ck
                         for n in range(start[row + k0], start[row + k1 + 1]):
-                            dx = position[n, 0] - x
-                            dy = position[n, 1] - y
-                            dz = position[n, 2] - z
-                            s = np.float32(1.0) - (dx * dx + dy * dy + dz * dz) * inverse
-                            s = max(s, np.float32(0.0))
-                            w = s * s * s
-                            total += w
-                            mx += w * dx
-                            my += w * dy
-                            mz += w * dz
-                if total > np.float32(1e-9):
-                    d = math.sqrt(mx * mx + my * my + mz * mz) / total
-                    out[i, j, k] = d - level
-                else:
-                    out[i, j, k] = radius
+                            dx = position[n, 0] - px
+                            dy = position[n, 1] - py
+                            dz = position[n, 2] - pz
+                            s = max(np.float32(1.0) - (dx * dx + dy * dy + dz * dz) * inverse, np.float32(0.0))
+                            total += s * s * s * volume[n, 0]
+                out[i, j, k] = total * norm
+
+
+@kernel(inline=True)
+def depth_from_fraction(c, slope):
+    """Distance, in kernel radii, at which a half space covers the fraction c of the kernel (0 at c = 1/2).
+
+    The series of the inverse of c(t) = 1/2 - slope (t - 4/3 t^3 + ...), made monotone up to c = 0 and 1.
+    """
+    y = (np.float32(0.5) - min(max(c, np.float32(0.0)), np.float32(1.0))) / slope
+    y2 = y * y
+    return y * (np.float32(1.0) + y2 * (np.float32(1.3333333) + np.float32(9.7) * y2))
+
+
+@kernel(parallel=True)
+def distance_from_fraction(fraction, reach, dense, sparse, slope, radius, out):
+    """Signed distance to where the filled fraction is half of the largest one within `reach` samples.
+
+    Above `dense` the largest counts as 1; below `sparse`, where there are only stray particles, as `sparse`.
+    Measured against its own core, a thread of liquid that is thin or thinly sampled keeps its width.
+    """
+    ni, nj, nk = fraction.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                c = fraction[i, j, k]
+                if c > np.float32(0.0) and c < dense:
+                    core = c
+                    for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
+                        for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
+                            for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
+                                core = max(core, fraction[p, q, r])
+                    c /= min(max(core / dense, sparse), np.float32(1.0))
+                out[i, j, k] = radius * depth_from_fraction(c, slope)
 
 
 @kernel(parallel=True)
@@ -366,47 +404,51 @@ def trilinear(field, x, y, z):
     )
 
 
+@kernel(inline=True)
+def leave_wall(nodes, h, reach, x, y, z):
+    """The point (in cells) that is `reach` from solids, reached from (x, y, z) along the solids' normals."""
+    half = np.float32(0.5)
+    for _ in range(3):  # a corner has up to three walls
+        s = trilinear(nodes, x, y, z)
+        if s >= reach:
+            break
+        gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
+        gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
+        gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
+        norm = math.sqrt(gx * gx + gy * gy + gz * gz)
+        if norm < np.float32(0.3) * h:
+            break
+        shift = (reach - s) / (h * norm)
+        x, y, z = x + gx * shift, y + gy * shift, z + gz * shift
+    return x, y, z
+
+
 @kernel(parallel=True)
 def extend_into_solid(phi, nodes, h, scale, near, far, out):
     """Continue the liquid's distance into the solid along the solid's normal.
 
     A sample closer to the wall than `far` (or inside the solid) takes the smaller of the values found where
     its normal leaves the wall by `near` and by `far`: the first keeps films thinner than a cell, the second is
-    free of the bias that a kernel mean has next to a wall. `scale` is the samples' spacing over the cell size,
+    free of the bias that a kernel has next to a wall. `scale` is the samples' spacing over the cell size,
     `nodes` the solid distance at cell corners; phi has the samples at (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape
     half = np.float32(0.5)
+    deep = np.float32(-4.0) * h
     for slab in prange(ni):
         i = np.int64(slab)
+        x = (np.float32(i) + half) * scale
         for j in range(nj):
+            y = (np.float32(j) + half) * scale
             for k in range(nk):
-                x = (np.float32(i) + half) * scale
-                y = (np.float32(j) + half) * scale
-                z = (np.float32(k) + half) * scale
-                s = trilinear(nodes, x, y, z)
+                z = (np.float32(k) + half) * scale if nk > 1 else half
                 value = phi[i, j, k]
-                if s < far:
-                    gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
-                    gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
-                    gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
-                    norm = math.sqrt(gx * gx + gy * gy + gz * gz)
-                    if norm > np.float32(0.3) * h and s > np.float32(-4.0) * h:
-                        shift = (far - s) / (h * norm)
-                        deep = trilinear(
-                            phi,
-                            (x + gx * shift) / scale - half,
-                            (y + gy * shift) / scale - half,
-                            (z + gz * shift) / scale - half,
-                        )
-                        shift = max(near - s, np.float32(0.0)) / (h * norm)
-                        close = trilinear(
-                            phi,
-                            (x + gx * shift) / scale - half,
-                            (y + gy * shift) / scale - half,
-                            (z + gz * shift) / scale - half,
-                        )
-                        value = min(deep, close)
+                s = trilinear(nodes, x, y, z)
+                if s < far and s > deep:
+                    a, b, c = leave_wall(nodes, h, near, x, y, z)
+                    value = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
+                    a, b, c = leave_wall(nodes, h, far, x, y, z)
+                    value = min(value, trilinear(phi, a / scale - half, b / scale - half, c / scale - half))
                 out[i, j, k] = value
 
 

@@ -1,9 +1,12 @@
 """The liquid's signed distance from its particles.
 
-A kernel-weighted mean of particle positions (Zhu and Bridson 2005): phi(x) = |x - mean(x)| - level. For a half
-space filled evenly, the mean at its border lies 0.246 radii inside (the first moment of the kernel
-(1 - s^2)^3), so with level = 0.246 radius the zero level of a flat surface is where the liquid ends.
+Every particle spreads its volume over a kernel (1 - s^2)^3; the surface is where the kernels fill half of what
+they fill in the core next to it.
+A half space is met exactly, volumes are kept to second order in the kernel's size over the surface's radius,
+and liquid that has been compressed shows larger instead of vanishing.
 """
+
+import math
 
 import numpy as np
 
@@ -12,40 +15,67 @@ from glug.geometry.redistance import redistance
 from glug.geometry.sampled import SampledDistance
 from glug.grids.regular import Grid
 
-RADIUS = 2.0  # support of the kernel, in cells
-LEVEL_3D = 0.24609375 * RADIUS  # 63/256: distance of the mean from the border of a half space, in cells
-LEVEL_2D = 256 / (315 * np.pi) * RADIUS  # the same in the plane
+RADIUS = 1.5  # support of the kernel, in cells
+# One over the kernel's integral, in units of radius^-3 (3D) and radius^-2 (2D, particles being dx deep), and
+# the density of its marginal along an axis at the centre.
+NORM_3D, SLOPE_3D = 315 / (64 * np.pi), 315 / 256
+NORM_2D, SLOPE_2D = 4 / np.pi, 1.16410
+DENSE = 0.95  # filled fraction that a core of liquid has one cell below its surface
+SPARSE = 0.4  # least filled fraction of a core: fewer particles than that are spray, not liquid
 NEAR_WALL = 0.25  # where the distance is read off next to a wall, in cells: keeps thin films ...
 FAR_FROM_WALL = 1.0  # ... and removes the mean's bias towards the liquid's side
 REACH = 4  # samples on each side of the surface where phi is a distance
 
 
-def band_of(start: np.ndarray, grid: Grid) -> np.ndarray:
-    """0 where no particle is near a cell, 2 where particles are all around it, 1 in between."""
+def band_of(start: np.ndarray, grid: Grid, reach: int) -> np.ndarray:
+    """0 where no particle is within `reach` cells, 2 where every cell that near is occupied, 1 in between."""
+    rows, columns = np.empty(grid.shape, np.int16), np.empty(grid.shape, np.int16)
+    kernels.occupied_rows(start, reach, rows)
+    kernels.sum_columns(rows, reach, columns)
     band = np.empty(grid.shape, np.int8)
-    kernels.occupancy_band(start, grid.shape, int(np.ceil(RADIUS)), band)
+    kernels.occupancy_band(columns, reach, (2 * reach + 1) ** grid.dim, band)
     return band
 
 
 def liquid_distance(
-    position: np.ndarray, start: np.ndarray, grid: Grid, nodes: np.ndarray, refine: int = 1, smoothing: int = 0
+    position: np.ndarray,
+    volume: np.ndarray,
+    start: np.ndarray,
+    grid: Grid,
+    nodes: np.ndarray,
+    refine: int = 1,
+    smoothing: int = 0,
 ) -> np.ndarray:
     """Signed distance [m] of the liquid at the centres of cells cut `refine` times along each axis.
 
-    `position` is sorted by cell, `start` the first particle of every cell; `nodes` is the solid distance at
-    cell corners, into which the liquid is continued.
+    `position` and `volume` are sorted by cell, `start` the first particle of every cell; `nodes` is the solid
+    distance at cell corners, into which the liquid is continued.
     """
     h = np.float32(grid.dx)
-    corner = grid.corner.astype(np.float32)
-    level = np.float32((LEVEL_3D if grid.dim == 3 else LEVEL_2D) * grid.dx)
     nx, ny, nz = grid.shape
     phi = np.empty((nx * refine, ny * refine, nz * refine if grid.dim == 3 else 1), np.float32)
     spacing = np.float32(grid.dx / refine)
-    radius = np.float32(RADIUS * grid.dx)
-    kernels.kernel_distance(
-        position, start, band_of(start, grid), corner, h, grid.shape, np.float32(0.5), spacing, radius, level, phi
+    radius = RADIUS * grid.dx
+    norm = NORM_3D / radius**3 if grid.dim == 3 else NORM_2D / (radius**2 * grid.dx)
+    slope = SLOPE_3D if grid.dim == 3 else SLOPE_2D
+    fraction = np.empty_like(phi)
+    kernels.filled_fraction(
+        position,
+        volume,
+        start,
+        band_of(start, grid, math.ceil(RADIUS)),
+        grid.corner.astype(np.float32),
+        h,
+        grid.shape,
+        spacing,
+        np.float32(radius),
+        np.float32(norm),
+        fraction,
     )
-    other = np.empty_like(phi)
+    kernels.distance_from_fraction(
+        fraction, refine, np.float32(DENSE), np.float32(SPARSE), np.float32(slope), np.float32(radius), phi
+    )
+    other = fraction
     kernels.extend_into_solid(
         phi,
         nodes,

@@ -1,7 +1,7 @@
 """Turn a field with the right zero level into a signed distance near it.
 
-Samples next to the zero level keep the distance to the plane through their axis crossings; the others follow
-from |grad phi| = 1 (Zhao 2005), by passes that each advance one sample.
+Samples next to the zero level keep their value, so the surface does not move; the others follow from
+|grad phi| = 1 (Zhao 2005), by passes that each advance one sample.
 """
 
 import math
@@ -17,7 +17,7 @@ def redistance(phi: np.ndarray, spacing: float, reach: int) -> None:
     limit = np.float32(reach * spacing)
     fixed = np.empty(phi.shape, np.bool_)
     distance, other = np.empty_like(phi), np.empty_like(phi)
-    kernels.seed_distance(phi, h, distance, fixed)
+    kernels.seed_distance(phi, distance, fixed)
     # Along a diagonal a pass advances by less than one spacing: sqrt(3) passes per sample of reach.
     for _ in range(math.ceil(1.75 * reach)):
         kernels.relax_distance(distance, fixed, h, limit, other)

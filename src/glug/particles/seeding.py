@@ -89,7 +89,7 @@ def limit_per_cell(particles: Particles, grid: Grid, least: int, most: int, seed
     p = particles
     absorbed = kernels.merge_crowded(p.position, p.velocity, p.affine_or_none, p.volume, p.start, most)
     found = np.empty(max(1024, grid.cells // 16), np.int32)
-    band = liquid_geometry.band_of(p.start, grid)
+    band = liquid_geometry.band_of(p.start, grid, 1)
     count = kernels.sparse_cells(p.start, band, least, found)
     if count:
         _split(p, grid, found[:count], seed)

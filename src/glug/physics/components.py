@@ -8,7 +8,7 @@ from glug.grids.regular import Grid, Staggered
 from glug.particles.storage import Particles
 from glug.physics import kernels
 
-LEAST_INTERIOR = 32  # cells surrounded by liquid that a component needs before its volume is corrected
+LEAST_INTERIOR = 32  # cells surrounded by occupied cells that a component needs before its volume is corrected
 MOST_EXPANSION = 0.02  # relative change of volume that a correction may ask of one step
 
 

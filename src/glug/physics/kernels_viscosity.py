@@ -209,6 +209,7 @@ def strain_rows(
     ky = 1 if (not shear or axis == 1) else 0
     kz = 1 if (not shear or axis == 2) else 0
     corners = np.empty(8, np.float64)
+    taken, shares = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
     ni, nj, nk = coefficient.shape
     low = np.zeros(3, np.int64)
     size = index.shape[0]
@@ -238,7 +239,7 @@ def strain_rows(
                 if not (touched or every):
                     continue
                 if size > 0:
-                    gather_corners(nodes, i, j, k, kx, ky, kz, corners)
+                    gather_corners(nodes, i, j, k, kx, ky, kz, taken, shares, corners)
                     stiffness[rows] = c * (1.0 - cube_fraction(corners)) if touched else c
                     part = difference(first, a0, a1, sa, va, moving, nodes, rows, 0, index, weight)
                     if shear:

@@ -83,7 +83,13 @@ class Simulation:
         solid = setting.solid_field(grid, state.time)
         refine = self.scene.surface.resolution
         phi = liquid_distance(
-            particles.position, particles.start, grid, solid.distance, refine, self.scene.surface.smoothing
+            particles.position,
+            particles.volume,
+            particles.start,
+            grid,
+            solid.distance,
+            refine,
+            self.scene.surface.smoothing,
         )
         distance = cut_solid(phi, grid, solid.distance, refine)
         velocity, reached = transfer.to_grid(particles, grid, setting.particle_volume)

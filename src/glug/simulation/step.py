@@ -99,7 +99,7 @@ class Step:
         """Solids and the liquid's distance now, and the liquid's volume [m3]."""
         p = self.state.particles
         solid = self.setting.solid_field(grid, self.state.time)
-        phi = liquid_distance(p.position, p.start, grid, solid.distance)
+        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
         return solid, phi, fluid_volume(grid, solid, liquid_volume(phi, grid, CENTRE))
 
     def fill_gaps(self, grid: Grid, velocity: Staggered, reached: Staggered) -> None:
@@ -114,7 +114,7 @@ class Step:
         if gain == 0.0:
             return None
         p = self.state.particles
-        return problem.components.expansion(p, band_of(p.start, grid), grid, gain, dt)
+        return problem.components.expansion(p, band_of(p.start, grid, 1), grid, gain, dt)
 
     def project(
         self, name: str, problem: PressureProblem, velocity: Staggered, dt: float, expansion: np.ndarray | None
