@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.studies.coiling import JetPath, jet_axis, reversals
+from glug.studies.coiling import JetPath, find_jet, jet_path, reversals
 
 DX = 0.01
 
@@ -30,9 +30,9 @@ def pour(frame: int, swing: float, random: np.random.Generator) -> np.ndarray:
 
 def follow(swing: float) -> JetPath:
     random = np.random.default_rng(1)
-    axes = [jet_axis(pour(frame, swing, random), DX, floor=0.0) for frame in range(37)]
-    assert all(axis is not None for axis in axes)
-    return JetPath(np.arange(37), np.array(axes), DX)
+    jets = {frame: find_jet(pour(frame, swing, random), DX, floor=0.0) for frame in range(37)}
+    assert all(jets.values())
+    return jet_path({frame: jet for frame, jet in jets.items() if jet is not None}, DX)
 
 
 def test_three_turns_of_a_coil_reverse_about_six_times():
@@ -47,15 +47,36 @@ def test_a_straight_jet_never_reverses():
     assert path.span < 0.5 * DX
 
 
-def test_a_jet_in_the_air_has_no_axis():
-    falling = pour(0, 0.0, np.random.default_rng(2))
-    falling = falling[falling[:, 1] > 0.2]
-    assert jet_axis(falling, DX, floor=0.0) is None
+def test_a_leaning_jet_on_a_heap_that_rises_and_sinks_never_reverses():
+    random = np.random.default_rng(4)
+    jets = {}
+    for frame in range(20):
+        points = pour(frame, 0.0, random)
+        points[:, 0] += points[:, 1]  # leans by 45 degrees, but stays
+        high = 0.08 + 0.06 * (frame % 2)
+        more = random.uniform((0.4, 0.0, 0.4), (0.6, high, 0.6), (60000, 3))
+        jet = find_jet(np.concatenate([points, more]), DX, floor=0.0)
+        assert jet is not None
+        jets[frame] = jet
+    assert len({jet.above_pile for jet in jets.values()}) > 1
+    assert jet_path(jets, DX).direction_changes == 0
 
 
-def test_a_puddle_has_no_axis():
-    heap = pour(0, 0.0, np.random.default_rng(3))
-    assert jet_axis(heap[heap[:, 1] < 0.08], DX, floor=0.0) is None
+def test_a_torn_jet_is_not_followed():
+    points = pour(0, 0.0, np.random.default_rng(5))
+    gap = (points[:, 1] > 0.3) & (points[:, 1] < 0.33)
+    assert find_jet(points, DX, floor=0.0) is not None
+    assert find_jet(points[~gap], DX, floor=0.0) is None
+
+
+def test_a_jet_in_the_air_is_not_followed():
+    points = pour(0, 0.0, np.random.default_rng(2))
+    assert find_jet(points[points[:, 1] > 0.2], DX, floor=0.0) is None
+
+
+def test_a_puddle_is_no_jet():
+    points = pour(0, 0.0, np.random.default_rng(3))
+    assert find_jet(points[points[:, 1] < 0.08], DX, floor=0.0) is None
 
 
 @pytest.mark.parametrize(

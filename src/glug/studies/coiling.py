@@ -1,12 +1,16 @@
 """Does a poured jet fold or coil? Counts how often it swings the other way, in a finished run.
 
-Just above the pile the jet's axis is the lateral (x, z) centroid of the particles in a thin slab. A stable
+Just above the pile the jet's axis is the lateral (x, z) centroid of the particles in a thin layer. A stable
 jet keeps it in place; a folding one moves it to and fro, a coiling one in circles. Seen along the direction
 in which it moves most, both reverse; a reversal counts when the axis has come back from its farthest
 point by more than half a cell, so that the scatter of the particles does not.
+
+The pile grows, so the layer rises with it; from one frame to the next the axis is compared at one height,
+or a leaning jet would seem to move. Frames in which the jet has not landed or is torn are left out.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,17 +20,32 @@ from glug.scene import load
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 
-PILE = 3.0  # a slab with this many times the jet's particles belongs to the pile
-SLABS = 3  # slabs, each one cell high, over which the axis is averaged
+PILE = 3.0  # a slab (one cell high) with this many times the jet's particles belongs to the pile
+LAYER = 3  # slabs over which the axis is averaged
+TORN = 4  # particles in a slab, half of what one cell is seeded with; fewer, and the jet is torn there
 HYSTERESIS = 0.5  # cells
 
 
 @dataclass(frozen=True)
-class JetPath:
-    """The jet's axis just above the pile, from the frame in which the jet has landed."""
+class Jet:
+    """The particles of a frame, by slabs of one cell above the floor, and the slab where the pile ends."""
 
-    frames: np.ndarray  # (n,) indices
-    axis: np.ndarray  # (n, 2): x, z [m]
+    position: np.ndarray  # (n, 3) [m]
+    slab: np.ndarray  # (n,)
+    above_pile: int
+
+    def axis(self, slab: int) -> np.ndarray:
+        """Centroid (x, z) [m] of the layer that begins at `slab`."""
+        inside = (self.slab >= slab) & (self.slab < slab + LAYER)
+        return self.position[inside][:, [0, 2]].astype(np.float64).mean(axis=0)
+
+
+@dataclass(frozen=True)
+class JetPath:
+    """How the jet's axis moves just above the pile."""
+
+    frames: np.ndarray  # (n,) indices of the frames that were followed
+    axis: np.ndarray  # (n, 2): x, z [m], from where it was in the first of them
     dx: float  # cell size [m]
 
     @property
@@ -40,46 +59,45 @@ class JetPath:
         return float(np.ptp(_principal(self.axis))) if len(self.axis) else 0.0
 
 
-def jet_path(folder: RunFolder, dx: float) -> JetPath:
-    """Follow the jet through the frames of a run with cells of size `dx` [m].
+def find_jet(position: np.ndarray, dx: float, floor: float) -> Jet | None:
+    """The jet above the pile; None if it has not landed, is torn, or is too short to be followed.
 
-    The floor is where the lowest particle of the last frame lies.
-    """
-    indices = [index for index in folder.frames() if folder.file("particles", index).exists()]
-    frames, path = [], []
-    if indices:
-        last = folder.read_particles(indices[-1])["position"]
-        floor = float(last[:, 1].min()) if len(last) else 0.0
-    for index in indices:
-        position = folder.read_particles(index)["position"]
-        if (axis := jet_axis(position, dx, floor)) is not None:
-            frames.append(index)
-            path.append(axis)
-    return JetPath(np.array(frames, dtype=int), np.array(path).reshape(-1, 2), dx)
-
-
-def jet_axis(position: np.ndarray, dx: float, floor: float) -> np.ndarray | None:
-    """Centroid (x, z) [m] of the jet just above the pile; None before it lands or when there is no jet.
-
-    Counts the particles of each slab. What the upper half of the slabs holds (the median) is the jet; the
-    pile ends with the highest slab below that holds `PILE` times as much.
+    What the upper half of the slabs holds (the median) is the jet. The pile is what lies below the lowest
+    slab that holds less than `PILE` times as much.
     """
     if len(position) == 0:
         return None
-    slab = np.floor((position[:, 1] - floor) / dx).astype(int)
-    slab = np.maximum(slab, 0)
+    slab = np.maximum(np.floor((position[:, 1] - floor) / dx).astype(int), 0)
     count = np.bincount(slab)
-    if len(count) < 2 * SLABS + 2 or count[:2].sum() == 0:
+    limit = PILE * float(np.median(count[len(count) // 2 :]))
+    above_pile = int(np.argmax(count < limit))
+    if above_pile == 0 or above_pile + 2 * LAYER > len(count) or count[above_pile:-1].min() < TORN:
         return None
-    jet = float(np.median(count[len(count) // 2 :]))
-    thick = np.flatnonzero(count > PILE * max(jet, 1.0))
-    if len(thick) == 0:
-        return None
-    low = int(thick[-1]) + 1
-    inside = (slab >= low) & (slab < low + SLABS)
-    if low + SLABS > len(count) or not inside.any():
-        return None
-    return position[inside][:, [0, 2]].astype(np.float64).mean(axis=0)
+    return Jet(position, slab, above_pile)
+
+
+def jet_path(jets: dict[int, Jet], dx: float) -> JetPath:
+    """Follow the jets of the frames in `jets`, ascending; cells have the size `dx` [m]."""
+    path = [np.zeros(2)][: len(jets)]
+    frames = list(jets)
+    for before, after in pairwise(frames):
+        slab = max(jets[before].above_pile, jets[after].above_pile)
+        path.append(path[-1] + jets[after].axis(slab) - jets[before].axis(slab))
+    return JetPath(np.array(frames, dtype=int), np.array(path).reshape(-1, 2), dx)
+
+
+def jets_of_run(folder: RunFolder, dx: float) -> dict[int, Jet]:
+    """The jet of every frame that has one. The floor is where the last frame's lowest particle lies."""
+    frames = [index for index in folder.frames() if folder.file("particles", index).exists()]
+    found: dict[int, Jet] = {}
+    floor = None
+    for index in reversed(frames):
+        position = folder.read_particles(index)["position"]
+        if floor is None and len(position):
+            floor = float(position[:, 1].min())
+        if floor is not None and (jet := find_jet(position, dx, floor)) is not None:
+            found[index] = jet
+    return dict(sorted(found.items()))
 
 
 def reversals(values: np.ndarray, threshold: float) -> int:
@@ -110,9 +128,11 @@ def study(options: StudyOptions) -> list[StudyRow]:
     assert options.run is not None
     folder = RunFolder(options.run)
     scene = load(options.run / "scene.toml")
-    path = jet_path(folder, scene.domain.dx)
+    path = jet_path(jets_of_run(folder, scene.domain.dx), scene.domain.dx)
     if len(path.frames) == 0:
-        raise InputError(f"{options.run}: no frame has a jet that has landed, so its axis cannot be followed")
+        raise InputError(
+            f"{options.run}: no frame has a whole jet that has landed, so there is none to follow"
+        )
     grid = "x".join(str(n) for n in scene.domain.shape)
 
     def row(quantity: str, value: float) -> StudyRow:
@@ -122,4 +142,5 @@ def study(options: StudyOptions) -> list[StudyRow]:
         row("jet_direction_changes", path.direction_changes),
         row("jet_axis_span_cells", path.span / path.dx),
         row("frames_followed", len(path.frames)),
+        row("frames_written", len(folder.frames())),
     ]
