@@ -11,11 +11,12 @@ from glug.scene import Scene
 from glug.simulation.estimate import estimate
 from glug.simulation.progress import clock
 
-# From `glug bench step` and the library scenes on two cores; a forecast, not a promise.
-SECONDS_PER_PARTICLE_STEP = 0.8e-6  # every stage but the solves
+# Medians over library scenes on two cores; a forecast, not a promise.
+SECONDS_PER_PARTICLE_STEP = 1.5e-6  # every stage but the solves
 SECONDS_PER_CELL_ITERATION = 8e-9  # conjugate gradients, per cell of the window
-PRESSURE_ITERATIONS = 60
-VISCOUS_ITERATIONS = 150  # viscosity and the projection before it
+SECONDS_PER_FRAME = 1.0  # surface, picture and files
+PRESSURE_ITERATIONS = 90
+VISCOUS_ITERATIONS = 130  # viscosity and the projection before it
 THICK = 0.05  # [Pa s]: thinner liquids converge in a few iterations
 
 
@@ -67,6 +68,8 @@ def forecast(scene: Scene) -> Forecast:
     steps = scene.time.frames * substeps(scene)
     iterations = PRESSURE_ITERATIONS + (VISCOUS_ITERATIONS if _is_viscous(scene) else 0)
     per_step = particles * SECONDS_PER_PARTICLE_STEP + cells * iterations * SECONDS_PER_CELL_ITERATION
+    if not scene.volumes:  # what is poured is half there in the mean
+        per_step *= 0.5
     warnings = []
     free = psutil.virtual_memory().available
     if machine_memory() >= memory > free:
@@ -81,7 +84,7 @@ def forecast(scene: Scene) -> Forecast:
         machine_memory=machine_memory(),
         frames=scene.time.frames,
         steps=steps,
-        seconds=steps * per_step,
+        seconds=steps * per_step + scene.time.frames * SECONDS_PER_FRAME,
         warnings=warnings,
     )
 
