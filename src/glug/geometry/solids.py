@@ -181,9 +181,9 @@ def _largest_part(fluid: np.ndarray) -> np.ndarray:
             lower, upper = [slice(None)] * 4, [slice(None)] * 4
             lower[a], upper[a] = slice(None, -1), slice(1, None)
             low, high = label[tuple(lower)], label[tuple(upper)]
-            best = np.maximum(low, high)
-            np.copyto(low, best, where=(low > 0) & (high > 0))
-            np.copyto(high, best, where=(low > 0) & (high > 0))
+            joined = (low > 0) & (high > 0)
+            np.maximum(low, high, out=low, where=joined)
+            np.maximum(high, low.copy(), out=high, where=joined)
         if np.array_equal(before, label):
             break
     flat = label.reshape(n, 27)

@@ -158,7 +158,10 @@ def residual_pressure(b, x, r, lx, ly, lz, diagonal, blocks):
 
 @kernel(parallel=True)
 def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
-    """u -= (q_upper - q_lower) / theta on the open faces of liquid cells."""
+    """u -= (q_upper - q_lower) / theta on the open faces of liquid cells.
+
+    In float64: what is rounded here has no divergence, so no later projection would remove it.
+    """
     ni, nj, nk = liquid.shape
     zero = np.float32(0.0)
     for slab in prange(1, ni):
@@ -166,11 +169,14 @@ def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
         for j in range(nj):
             for k in range(nk):
                 if lx[i, j, k] > zero:
-                    u[i, j, k] -= np.float32(lx[i, j, k] / ax[i, j, k] * (q[i, j, k] - q[i - 1, j, k]))
+                    slope = np.float64(lx[i, j, k]) / np.float64(ax[i, j, k])
+                    u[i, j, k] -= slope * (q[i, j, k] - q[i - 1, j, k])
                 if j > 0 and ly[i, j, k] > zero:
-                    v[i, j, k] -= np.float32(ly[i, j, k] / ay[i, j, k] * (q[i, j, k] - q[i, j - 1, k]))
+                    slope = np.float64(ly[i, j, k]) / np.float64(ay[i, j, k])
+                    v[i, j, k] -= slope * (q[i, j, k] - q[i, j - 1, k])
                 if k > 0 and lz[i, j, k] > zero:
-                    w[i, j, k] -= np.float32(lz[i, j, k] / az[i, j, k] * (q[i, j, k] - q[i, j, k - 1]))
+                    slope = np.float64(lz[i, j, k]) / np.float64(az[i, j, k])
+                    w[i, j, k] -= slope * (q[i, j, k] - q[i, j, k - 1])
 
 
 # -- connected components of the liquid -------------------------------------------------------------------
@@ -286,8 +292,8 @@ def add_per_component(label, amount, rhs):
 
 
 @kernel(parallel=True)
-def slip_at_solids(axis, nodes, h, u, v, w, sx, sy, sz, moving, out):
-    """At the faces of `axis` inside solids, remove the velocity's component along the normal (free slip).
+def slip_at_solids(axis, area, nodes, h, u, v, w, sx, sy, sz, moving, out):
+    """At the closed faces of `axis`, remove the velocity's component along the normal (free slip).
 
     u, v, w are extrapolated from the liquid, sx, sy, sz the solid's velocity (read only when `moving`).
     """
@@ -301,8 +307,7 @@ def slip_at_solids(axis, nodes, h, u, v, w, sx, sy, sz, moving, out):
             y = np.float32(j) if axis == 1 else np.float32(j) + half
             for k in range(nk):
                 z = np.float32(k) if axis == 2 else np.float32(k) + half
-                d = trilinear(nodes, x, y, z)
-                if d > zero or d < deep:
+                if area[i, j, k] > zero or trilinear(nodes, x, y, z) < deep:
                     continue
                 gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
                 gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)

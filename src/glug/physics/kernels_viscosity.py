@@ -185,6 +185,14 @@ def difference(axis, a, b, s, velocity, moving, nodes, row, slot, index, weight)
     return -(vb + theta * (va - vb)) / theta
 
 
+@kernel(inline=True)
+def touches_solid(s0, s1, s2, i, j, k):
+    """Whether any face of a cell is solid: then all three of its normal strains leave the stencil."""
+    return (
+        s0[i, j, k] or s0[i + 1, j, k] or s1[i, j, k] or s1[i, j + 1, k] or s2[i, j, k] or s2[i, j, k + 1]
+    )
+
+
 @kernel
 def strain_rows(
     kind, coefficient, nodes, s0, s1, s2, velocity0, velocity1, velocity2, moving, every, index, weight, known, stiffness,
@@ -235,7 +243,7 @@ def strain_rows(
                     a0, a1 = (i, j, k), (low[0], low[1], low[2])
                     low[axis] -= 1
                     b0, b1 = a0, a1
-                    touched = sa[a0] or sa[a1]
+                    touched = touches_solid(s0, s1, s2, i, j, k)
                 if not (touched or every):
                     continue
                 if size > 0:

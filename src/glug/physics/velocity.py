@@ -36,6 +36,6 @@ def extend(
     slipping = tuple(u.copy() for u in velocity)
     for a in grid.axes:
         h = np.float32(grid.dx)
-        kernels.slip_at_solids(a, solid.distance, h, *velocity, *wall, moving, slipping[a])
+        kernels.slip_at_solids(a, solid.area[a], solid.distance, h, *velocity, *wall, moving, slipping[a])
     for a in grid.axes:
         velocity[a][:] = slipping[a]

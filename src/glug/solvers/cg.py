@@ -18,6 +18,7 @@ Vector = tuple[np.ndarray, ...]
 # The recurrence may run this far below the residual at its start before it is replaced by the true one:
 # float32 keeps about seven digits, of which cancellation in a stencil takes three.
 TRUST = 1e-3
+DRIFT = 1.5  # true over recurrent residual, above which the recurrence is given up
 
 
 class System(Protocol):
@@ -60,7 +61,8 @@ def conjugate_gradients(
 
     def measured(v: Vector) -> tuple[float, float]:
         kernels.measure(v, system.diagonal, system.blocks, sums, peaks)
-        return float(sums.sum()), float(peaks.max(initial=0.0))
+        total = float(sums.sum())  # not finite if any sample is not
+        return total, float(peaks.max(initial=0.0)) if np.isfinite(total) else np.nan
 
     def finish(iterations: int, residual: float, converged: bool) -> SolveStats:
         seconds = time.perf_counter() - begin
@@ -91,11 +93,13 @@ def conjugate_gradients(
         iteration += 1
         beta = rho / before
         if peak <= max(tolerance * scale, TRUST * start):
-            # Replace the recurrence's residual by the true one and go on along the same direction.
+            # Replace the recurrence's residual by the true one. Where the two have drifted apart the
+            # directions are no longer conjugate: begin anew, which is iterative refinement.
+            claimed = peak
             system.residual(b, x, r)
             rho, peak = measured(r)
             start = peak
-            beta = rho / before
+            beta = rho / before if peak < DRIFT * claimed else 0.0
     system.residual(b, x, r)
     peak = measured(r)[1]
     return finish(iteration, peak / scale, peak <= tolerance * scale)

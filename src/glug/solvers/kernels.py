@@ -66,7 +66,6 @@ def measure(r, diagonal, blocks, sums, peaks):
                 for k in range(k0, k1):
                     v, g = rc[i, j, k], gc[i, j, k]
                     total += np.float64(v * v / g) if g > np.float32(0.0) else 0.0
-                    if not (abs(v) <= peak):  # also true for NaN, which must not hide
-                        peak = abs(v)
+                    peak = max(peak, abs(v))
         sums[t] = total
         peaks[t] = peak

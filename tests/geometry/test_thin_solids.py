@@ -1,0 +1,54 @@
+"""Solids at least half a cell thick never leak, however they lie on the grid."""
+
+import numpy as np
+import pytest
+
+from glug.geometry.solids import Walls, sample_solids
+from glug.grids.regular import Grid
+from glug.physics import kernels
+
+OPEN = Walls((-np.inf,) * 3, (np.inf,) * 3)
+
+
+class Plate:
+    """An endless plate."""
+
+    moving = False
+
+    def __init__(self, normal, offset, thickness):
+        self.normal = np.asarray(normal, float) / np.linalg.norm(normal)
+        self.offset, self.half = offset, 0.5 * thickness
+
+    def distance(self, points, t=0.0):
+        return np.abs(points @ self.normal - self.offset) - self.half
+
+    def velocity(self, points, t=0.0):
+        return np.zeros_like(points)
+
+    def bounds(self, t=0.0):
+        return np.full(3, -np.inf), np.full(3, np.inf)
+
+
+def sides_meet(thickness: float, normal, offset: float) -> bool:
+    """Whether a cell on one side of the plate is connected to one on the other."""
+    grid = Grid(1.0, (12, 12, 12))
+    plate = Plate(normal, offset, thickness)
+    area = sample_solids(grid, OPEN, [plate], 0.0).area
+    label = np.empty(grid.shape, np.int32)
+    kernels.label_components(np.ones(grid.shape, np.uint8), *area, label)
+    side = grid.points((0.5, 0.5, 0.5)) @ plate.normal - offset
+    far = np.abs(side) > 1.5
+    return bool(set(label[far & (side < 0)]) & set(label[far & (side > 0)]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_half_cell_plate_separates_its_sides(seed):
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=3) if seed % 4 else np.eye(3)[seed // 4 % 3] + 1e-9
+    offset = float(np.full(3, 6.0) @ (normal / np.linalg.norm(normal)) + rng.uniform(-0.5, 0.5))
+    assert not sides_meet(0.5001, normal, offset)
+
+
+def test_a_plate_that_no_half_cell_sample_can_see_does_leak():
+    """Negative control: a plate of a fifth of a cell between two sample planes is invisible."""
+    assert sides_meet(0.2, (1.0, 0.0, 0.0), 6.25)
