@@ -11,7 +11,7 @@ from glug.scene import Scene
 from glug.simulation.estimate import estimate
 from glug.simulation.progress import clock
 
-# Medians over library scenes on two cores; a forecast, not a promise.
+# Rounded from runs of dam-break, honey-coil and viscous-beam on two shared cores: a forecast, no promise.
 SECONDS_PER_PARTICLE_STEP = 1.5e-6  # every stage but the solves
 SECONDS_PER_CELL_ITERATION = 8e-9  # conjugate gradients, per cell of the window
 SECONDS_PER_FRAME = 1.0  # surface, picture and files
