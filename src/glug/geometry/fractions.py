@@ -10,8 +10,8 @@ import numpy as np
 from glug.geometry import kernels
 from glug.grids.regular import Grid, Offset, Staggered
 
-# A control volume can only be cut when the sample next to it is closer to the surface than this many cells.
-CUT_REACH = 2.0
+HALF_DIAGONAL = np.sqrt(3.0) / 2.0
+SLACK = 1.05  # sampled distances are not exact
 
 
 def liquid_volume(phi: np.ndarray, grid: Grid, offset: Offset) -> np.ndarray:
@@ -28,7 +28,10 @@ def solid_volume(nodes: np.ndarray, grid: Grid, offset: Offset) -> np.ndarray:
 
 def _volume(field: np.ndarray, grid: Grid, offset: Offset, kinds: list[int]) -> np.ndarray:
     out = grid.scalar(offset)
-    kernels.volume_fraction(field, *kinds, np.float32(CUT_REACH * grid.dx), out)
+    # A control volume is cut only when the surface is nearer to its centre than its half diagonal; the sample
+    # with its index is half a cell away along every axis where they do not coincide.
+    apart = 0.5 * np.sqrt(sum(kind != 0 for kind in kinds))
+    kernels.volume_fraction(field, *kinds, np.float32(SLACK * (HALF_DIAGONAL + apart) * grid.dx), out)
     return out
 
 

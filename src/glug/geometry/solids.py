@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from glug.geometry.fractions import open_area
+from glug.geometry.fractions import open_area, solid_volume
 from glug.grids.regular import CENTRE, FACES, NODE, Grid, Staggered
 
 NEAR = np.sqrt(3.0) / 2.0  # a cell touched by a solid has a corner closer than this many cells
@@ -44,6 +44,11 @@ class SolidField:
     distance: np.ndarray  # at cell corners [m], negative inside
     area: Staggered  # open fraction of every face
     velocity: Staggered | None  # normal velocity of the solid near it [m/s]; None when nothing moves
+    openness: np.ndarray  # open fraction of every cell
+
+    def fluid_volume(self, grid: Grid, liquid: np.ndarray) -> float:
+        """Volume of the liquid outside solids [m3], from the liquid fraction of the cells."""
+        return float(np.vdot(liquid, self.openness)) * grid.dx**3
 
 
 def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -> SolidField:
@@ -58,7 +63,7 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
         _cut_finely(grid, near, _combined(walls, solids, t, grid.dim), area)
     moving = [(s, o) for s, o in zip(solids, own) if s.moving]
     velocity = _face_velocity(grid, moving, t) if moving else None
-    return SolidField(nodes, area, velocity)
+    return SolidField(nodes, area, velocity, 1.0 - solid_volume(nodes, grid, CENTRE))
 
 
 def _combined(walls: Walls, solids: Sequence[Solid], t: float, dim: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -234,10 +239,3 @@ def _face_velocity(
             velocity[a][region][closer] = solid.velocity(points, t)[:, a]
             nearest[region][closer] = at_face[closer]
     return velocity
-
-
-def fluid_volume(grid: Grid, field: SolidField, liquid: np.ndarray) -> float:
-    """Volume of the liquid outside solids [m3], from the liquid fraction of the cells."""
-    from glug.geometry.fractions import solid_volume
-
-    return float((liquid * (1.0 - solid_volume(field.distance, grid, CENTRE))).sum(dtype=np.float64) * grid.dx**3)

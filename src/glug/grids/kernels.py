@@ -5,6 +5,40 @@ import numpy as np
 from glug.jit import kernel, prange
 
 
+# Hot loops count in unsigned integers: for a signed index Numba checks at every access whether it is negative and
+# counts from the end, which keeps the loop from vectorising (five times slower, measured on a 7-point stencil).
+ONE = np.uint64(1)
+TILE = np.int64(8)
+
+
+@kernel(inline=True)
+def block_range(blocks, t, shape):
+    """Bounds of block t along x, y, z within arrays of `shape`."""
+    i0, j0 = np.int64(blocks[t, 0]), np.int64(blocks[t, 1])
+    return (
+        np.uint64(i0),
+        np.uint64(min(i0 + TILE, shape[0])),
+        np.uint64(j0),
+        np.uint64(min(j0 + TILE, shape[1])),
+        np.uint64(blocks[t, 2]),
+        np.uint64(blocks[t, 3]),
+    )
+
+
+@kernel(inline=True)
+def inner_range(blocks, t, shape):
+    """The same without the outermost cells of a window of `shape`, where a stencil would leave it."""
+    i0, j0, k0, k1 = np.int64(blocks[t, 0]), np.int64(blocks[t, 1]), np.int64(blocks[t, 2]), np.int64(blocks[t, 3])
+    return (
+        np.uint64(max(i0, 1)),
+        np.uint64(min(i0 + TILE, shape[0] - 1)),
+        np.uint64(max(j0, 1)),
+        np.uint64(min(j0 + TILE, shape[1] - 1)),
+        np.uint64(max(k0, 1)),
+        np.uint64(min(k1, shape[2] - 1)),
+    )
+
+
 @kernel(parallel=True)
 def active_tiles(active, tile, found):
     """found[a, b, c] is true when any cell of tile (a, b, c) is active."""

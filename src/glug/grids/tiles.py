@@ -8,7 +8,7 @@ import numpy as np
 
 from glug.grids import kernels
 
-TILE = 8
+TILE = int(kernels.TILE)
 
 
 def active_blocks(active: np.ndarray) -> np.ndarray:

@@ -10,23 +10,24 @@ import math
 import numpy as np
 
 from glug.geometry.kernels import trilinear
+from glug.grids.kernels import ONE
 from glug.jit import kernel, prange
 
-SLAB = 4  # cells along x per slab of `to_grid`: slabs of one colour never touch the same face
+SLAB = 2  # cells along x per slab of `to_grid`: slabs of one colour never touch the same face
 
 
 # -- sorting ----------------------------------------------------------------------------------------------
 
 
 @kernel(parallel=True)
-def cell_keys(position, corner, inverse, shape, key):
-    """Cell of every particle; `cells` (one past the last) for one outside the grid or not finite."""
+def cell_keys(position, volume, corner, inverse, shape, key):
+    """Cell of every particle; one past the last for those outside the grid, not finite, or without volume."""
     ni, nj, nk = shape
     for n in prange(position.shape[0]):
         x = (position[n, 0] - corner[0]) * inverse
         y = (position[n, 1] - corner[1]) * inverse
         z = (position[n, 2] - corner[2]) * inverse
-        if x >= 0 and y >= 0 and z >= 0 and x < ni and y < nj and z < nk:
+        if volume[n, 0] > 0 and x >= 0 and y >= 0 and z >= 0 and x < ni and y < nj and z < nk:
             key[n] = (int(x) * nj + int(y)) * nk + int(z)
         else:
             key[n] = ni * nj * nk
@@ -65,29 +66,33 @@ def gather_rows(values, order, out):
 
 
 @kernel(inline=True)
+def scatter_row(p, q, k, k1, value, step, fz, mass, field, weight):
+    """Two samples along z: value + step (sample - particle), with shares 1 - fz and fz of mass."""
+    high = mass * fz
+    low = mass - high
+    field[p, q, k] += low * (value - step * fz)
+    weight[p, q, k] += low
+    field[p, q, k1] += high * (value + step * (np.float32(1.0) - fz))
+    weight[p, q, k1] += high
+
+
+@kernel(inline=True)
 def scatter(x, y, z, value, ax, ay, az, mass, field, weight):
-    """Add a particle at (x, y, z), in samples of `field`, with value + a . (sample - particle) and mass."""
-    ni, nj, nk = field.shape
+    """Add a particle at (x, y, z), in samples of `field`, with value + a . (sample - particle) and mass.
+
+    The particle is inside the grid, so only a 2D grid's single sample along z needs care.
+    """
     one = np.float32(1.0)
-    i = int(math.floor(x))
-    j = int(math.floor(y))
-    k = int(math.floor(z))
-    fx = x - np.float32(i)
-    fy = y - np.float32(j)
-    fz = z - np.float32(k)
-    for a in range(2):
-        p = min(max(i + a, 0), ni - 1)
-        wx = fx if a == 1 else one - fx
-        vx = value + ax * (np.float32(a) - fx)
-        for b in range(2):
-            q = min(max(j + b, 0), nj - 1)
-            wy = wx * (fy if b == 1 else one - fy) * mass
-            vy = vx + ay * (np.float32(b) - fy)
-            for c in range(2):
-                r = min(max(k + c, 0), nk - 1)
-                w = wy * (fz if c == 1 else one - fz)
-                field[p, q, r] += w * (vy + az * (np.float32(c) - fz))
-                weight[p, q, r] += w
+    i, j, k = np.uint64(int(x)), np.uint64(int(y)), np.uint64(int(z))
+    fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    k1 = min(k + ONE, np.uint64(field.shape[2] - 1))
+    low = value - ax * fx
+    high = low + ax
+    wl, wh = mass * (one - fx), mass * fx
+    scatter_row(i, j, k, k1, low - ay * fy, az, fz, wl * (one - fy), field, weight)
+    scatter_row(i, j + ONE, k, k1, low + ay * (one - fy), az, fz, wl * fy, field, weight)
+    scatter_row(i + ONE, j, k, k1, high - ay * fy, az, fz, wh * (one - fy), field, weight)
+    scatter_row(i + ONE, j + ONE, k, k1, high + ay * (one - fy), az, fz, wh * fy, field, weight)
 
 
 @kernel(parallel=True)
@@ -99,8 +104,12 @@ def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, 
     slabs = (ni + SLAB - 1) // SLAB
     has_affine = affine.shape[0] > 0
     for colour in range(2):
-        for s in prange((slabs + 1 - colour) // 2):
-            first = (2 * s + colour) * SLAB
+        count = (slabs + 1 - colour) // 2
+        for s in prange(count):
+            # Threads take contiguous ranges of s: deal the slabs out alternately, so that each gets its share.
+            s = np.int64(s)
+            dealt = 2 * s if 2 * s < count else 2 * (s - (count + 1) // 2) + 1
+            first = (2 * dealt + colour) * SLAB
             last = min(first + SLAB, ni)
             for n in range(start[first * nj * nk], start[last * nj * nk]):
                 x = (position[n, 0] - corner[0]) * inverse
@@ -157,6 +166,21 @@ def cell_means(values, start, shape, missing, out):
 # -- transfer to the particles ----------------------------------------------------------------------------
 
 
+@kernel(inline=True)
+def inside(field, x, y, z):
+    """Trilinear value at (x, y, z), in samples, of a point inside the grid: no clamping but along a 2D z."""
+    i, j, k = np.uint64(int(x)), np.uint64(int(y)), np.uint64(int(z))
+    fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    k1 = min(k + ONE, np.uint64(field.shape[2] - 1))
+    a = field[i, j, k] + fz * (field[i, j, k1] - field[i, j, k])
+    b = field[i, j + ONE, k] + fz * (field[i, j + ONE, k1] - field[i, j + ONE, k])
+    c = field[i + ONE, j, k] + fz * (field[i + ONE, j, k1] - field[i + ONE, j, k])
+    d = field[i + ONE, j + ONE, k] + fz * (field[i + ONE, j + ONE, k1] - field[i + ONE, j + ONE, k])
+    a += fy * (b - a)
+    c += fy * (d - c)
+    return a + fx * (c - a)
+
+
 @kernel(parallel=True)
 def to_particles_flip(position, velocity, corner, inverse, u, v, w, u0, v0, w0, ratio):
     """velocity = new(x) + ratio (velocity - old(x)): FLIP blended with 1 - ratio of PIC."""
@@ -165,24 +189,21 @@ def to_particles_flip(position, velocity, corner, inverse, u, v, w, u0, v0, w0, 
         x = (position[n, 0] - corner[0]) * inverse
         y = (position[n, 1] - corner[1]) * inverse
         z = (position[n, 2] - corner[2]) * inverse
-        new, old = trilinear(u, x, y - half, z - half), trilinear(u0, x, y - half, z - half)
+        new, old = inside(u, x, y - half, z - half), inside(u0, x, y - half, z - half)
         velocity[n, 0] = new + ratio * (velocity[n, 0] - old)
-        new, old = trilinear(v, x - half, y, z - half), trilinear(v0, x - half, y, z - half)
+        new, old = inside(v, x - half, y, z - half), inside(v0, x - half, y, z - half)
         velocity[n, 1] = new + ratio * (velocity[n, 1] - old)
-        new, old = trilinear(w, x - half, y - half, z), trilinear(w0, x - half, y - half, z)
+        new, old = inside(w, x - half, y - half, z), inside(w0, x - half, y - half, z)
         velocity[n, 2] = new + ratio * (velocity[n, 2] - old)
 
 
 @kernel(inline=True)
 def affine_row(field, x, y, z):
     """Value and gradient (per sample) of the trilinear interpolant at (x, y, z)."""
-    ni, nj, nk = field.shape
     one = np.float32(1.0)
-    i = min(max(int(math.floor(x)), 0), max(ni - 2, 0))
-    j = min(max(int(math.floor(y)), 0), max(nj - 2, 0))
-    k = min(max(int(math.floor(z)), 0), max(nk - 2, 0))
+    i, j, k = np.uint64(int(x)), np.uint64(int(y)), np.uint64(int(z))
     fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
-    i1, j1, k1 = min(i + 1, ni - 1), min(j + 1, nj - 1), min(k + 1, nk - 1)
+    i1, j1, k1 = i + ONE, j + ONE, min(k + ONE, np.uint64(field.shape[2] - 1))
     a00, a01 = field[i, j, k], field[i, j, k1]
     a10, a11 = field[i, j1, k], field[i, j1, k1]
     b00, b01 = field[i1, j, k], field[i1, j, k1]
@@ -226,26 +247,38 @@ def add_interpolated(position, corner, inverse, field, values):
 
 @kernel(inline=True)
 def flow(u, v, w, x, y, z):
-    half = np.float32(0.5)
+    """Velocity at (x, y, z), in cells; a point that has left the grid takes the velocity at its border."""
+    half, one = np.float32(0.5), np.float32(1.0)
+    x = min(max(x, one), np.float32(v.shape[0]) - one)
+    y = min(max(y, one), np.float32(u.shape[1]) - one)
+    if u.shape[2] > 1:
+        z = min(max(z, one), np.float32(u.shape[2]) - one)
     return (
-        trilinear(u, x, y - half, z - half),
-        trilinear(v, x - half, y, z - half),
-        trilinear(w, x - half, y - half, z),
+        inside(u, x, y - half, z - half),
+        inside(v, x - half, y, z - half),
+        inside(w, x - half, y - half, z),
     )
 
 
 @kernel(parallel=True)
-def advect(position, corner, inverse, u, v, w, dt, parts):
-    """Move particles through the velocity field by `parts` steps of Ralston's third-order Runge-Kutta."""
-    s = dt * inverse / np.float32(parts)
+def advect(position, corner, inverse, u, v, w, dt, most):
+    """Move particles through the velocity field by Ralston's third-order Runge-Kutta method.
+
+    A particle takes one step per cell that it crosses, `most` at the most.
+    """
     for n in prange(position.shape[0]):
         x = (position[n, 0] - corner[0]) * inverse
         y = (position[n, 1] - corner[1]) * inverse
         z = (position[n, 2] - corner[2]) * inverse
         x0, y0, z0 = x, y, z
-        for _ in range(parts):
+        u1, v1, w1 = flow(u, v, w, x, y, z)
+        s = dt * inverse
+        parts = min(1 + int(s * max(abs(u1), abs(v1), abs(w1))), most)
+        s /= np.float32(parts)
+        for part in range(parts):
+            if part > 0:
+                u1, v1, w1 = flow(u, v, w, x, y, z)
             a = np.float32(0.5) * s
-            u1, v1, w1 = flow(u, v, w, x, y, z)
             u2, v2, w2 = flow(u, v, w, x + a * u1, y + a * v1, z + a * w1)
             a = np.float32(0.75) * s
             u3, v3, w3 = flow(u, v, w, x + a * u2, y + a * v2, z + a * w2)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from glug.geometry import liquid as liquid_geometry
 from glug.grids.regular import Grid
 from glug.particles import kernels
 from glug.particles.storage import Particles
@@ -80,21 +79,18 @@ def seed_region(
     return np.concatenate(found)
 
 
-def limit_per_cell(particles: Particles, grid: Grid, least: int, most: int, seed: int) -> None:
-    """Merge particles in crowded cells, split them in sparse cells inside the liquid.
+def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: int, most: int, seed: int) -> None:
+    """Merge particles in cells with more than `most`, split one in cells inside the liquid with fewer than `least`.
 
-    Volume and momentum are kept. Particles must be sorted; the absorbed ones stay with no volume and the new
-    ones come last, until the next sort.
+    Volume and momentum are kept. The particles are sorted; absorbed ones stay with no volume and new ones come
+    last, both until the next sort. `band` is 2 in cells that occupied cells surround.
     """
     p = particles
-    absorbed = kernels.merge_crowded(p.position, p.velocity, p.affine_or_none, p.volume, p.start, most)
+    kernels.merge_crowded(p.position, p.velocity, p.affine_or_none, p.volume, p.start, most)
     found = np.empty(max(1024, grid.cells // 16), np.int32)
-    band = liquid_geometry.band_of(p.start, grid, 1)
     count = kernels.sparse_cells(p.start, band, least, found)
     if count:
         _split(p, grid, found[:count], seed)
-    if absorbed:
-        p.keep(p.volume[:, 0] > 0.0)
 
 
 def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:

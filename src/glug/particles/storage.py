@@ -70,12 +70,12 @@ class Particles:
                 self.attributes[name] = self.attributes[name][mask]
 
     def sort(self, grid: Grid) -> None:
-        """Order the rows by cell of `grid` and drop the particles outside it."""
+        """Order the rows by cell of `grid` and drop the particles outside it and those without volume."""
         key = np.empty(len(self), np.int32)
         start = np.zeros(grid.cells + 2, np.int32)
         order = np.empty(len(self), np.int32)
         corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
-        kernels.cell_keys(self.position, corner, inverse, grid.shape, key)
+        kernels.cell_keys(self.position, self.volume, corner, inverse, grid.shape, key)
         kernels.counting_sort(key, start, order)
         del key
         order = order[: start[grid.cells]]

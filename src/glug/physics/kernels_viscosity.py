@@ -8,7 +8,7 @@ edges along x, y, z (which carry the shear of the other two axes).
 import numpy as np
 
 from glug.geometry.kernels import cube_fraction, gather_corners
-from glug.grids.tiles import TILE
+from glug.grids.kernels import ONE, inner_range
 from glug.jit import kernel, prange
 
 LEAST_THETA = 0.05
@@ -18,45 +18,43 @@ LEAST_THETA = 0.05
 def apply_viscosity(u, v, w, qu, qv, qw, gu, gv, gw, cell, ex, ey, ez, blocks, sums):
     """q = A u over active blocks, without the rows cut by walls; u . q per block (g is the diagonal)."""
     count = blocks.shape[0]
-    ni, nj, nk = cell.shape
     zero = np.float32(0.0)
     for t in prange(count):
-        i0, j0, k0, k1 = blocks[t]
+        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cell.shape)
         total = np.float64(0.0)
-        ka, kb = max(k0, 1), min(k1, nk - 1)
-        for i in range(max(i0, 1), min(i0 + TILE, ni - 1)):
-            for j in range(max(j0, 1), min(j0 + TILE, nj - 1)):
+        for i in range(i0, i1):
+            for j in range(j0, j1):
                 row = zero
-                for k in range(ka, kb):
+                for k in range(k0, k1):
                     g = gu[i, j, k]
-                    z0, z1, y0, y1 = ez[i, j, k], ez[i, j + 1, k], ey[i, j, k], ey[i, j, k + 1]
-                    a = g * u[i, j, k] - cell[i, j, k] * u[i + 1, j, k] - cell[i - 1, j, k] * u[i - 1, j, k]
-                    a += z0 * (v[i, j, k] - v[i - 1, j, k] - u[i, j - 1, k])
-                    a -= z1 * (v[i, j + 1, k] - v[i - 1, j + 1, k] + u[i, j + 1, k])
-                    a += y0 * (w[i, j, k] - w[i - 1, j, k] - u[i, j, k - 1])
-                    a -= y1 * (w[i, j, k + 1] - w[i - 1, j, k + 1] + u[i, j, k + 1])
+                    z0, z1, y0, y1 = ez[i, j, k], ez[i, j + ONE, k], ey[i, j, k], ey[i, j, k + ONE]
+                    a = g * u[i, j, k] - cell[i, j, k] * u[i + ONE, j, k] - cell[i - ONE, j, k] * u[i - ONE, j, k]
+                    a += z0 * (v[i, j, k] - v[i - ONE, j, k] - u[i, j - ONE, k])
+                    a -= z1 * (v[i, j + ONE, k] - v[i - ONE, j + ONE, k] + u[i, j + ONE, k])
+                    a += y0 * (w[i, j, k] - w[i - ONE, j, k] - u[i, j, k - ONE])
+                    a -= y1 * (w[i, j, k + ONE] - w[i - ONE, j, k + ONE] + u[i, j, k + ONE])
                     a = a if g > zero else zero
                     qu[i, j, k] = a
                     row += a * u[i, j, k]
-                for k in range(ka, kb):
+                for k in range(k0, k1):
                     g = gv[i, j, k]
-                    z0, z1, x0, x1 = ez[i, j, k], ez[i + 1, j, k], ex[i, j, k], ex[i, j, k + 1]
-                    a = g * v[i, j, k] - cell[i, j, k] * v[i, j + 1, k] - cell[i, j - 1, k] * v[i, j - 1, k]
-                    a += z0 * (u[i, j, k] - u[i, j - 1, k] - v[i - 1, j, k])
-                    a -= z1 * (u[i + 1, j, k] - u[i + 1, j - 1, k] + v[i + 1, j, k])
-                    a += x0 * (w[i, j, k] - w[i, j - 1, k] - v[i, j, k - 1])
-                    a -= x1 * (w[i, j, k + 1] - w[i, j - 1, k + 1] + v[i, j, k + 1])
+                    z0, z1, x0, x1 = ez[i, j, k], ez[i + ONE, j, k], ex[i, j, k], ex[i, j, k + ONE]
+                    a = g * v[i, j, k] - cell[i, j, k] * v[i, j + ONE, k] - cell[i, j - ONE, k] * v[i, j - ONE, k]
+                    a += z0 * (u[i, j, k] - u[i, j - ONE, k] - v[i - ONE, j, k])
+                    a -= z1 * (u[i + ONE, j, k] - u[i + ONE, j - ONE, k] + v[i + ONE, j, k])
+                    a += x0 * (w[i, j, k] - w[i, j - ONE, k] - v[i, j, k - ONE])
+                    a -= x1 * (w[i, j, k + ONE] - w[i, j - ONE, k + ONE] + v[i, j, k + ONE])
                     a = a if g > zero else zero
                     qv[i, j, k] = a
                     row += a * v[i, j, k]
-                for k in range(ka, kb):
+                for k in range(k0, k1):
                     g = gw[i, j, k]
-                    y0, y1, x0, x1 = ey[i, j, k], ey[i + 1, j, k], ex[i, j, k], ex[i, j + 1, k]
-                    a = g * w[i, j, k] - cell[i, j, k] * w[i, j, k + 1] - cell[i, j, k - 1] * w[i, j, k - 1]
-                    a += y0 * (u[i, j, k] - u[i, j, k - 1] - w[i - 1, j, k])
-                    a -= y1 * (u[i + 1, j, k] - u[i + 1, j, k - 1] + w[i + 1, j, k])
-                    a += x0 * (v[i, j, k] - v[i, j, k - 1] - w[i, j - 1, k])
-                    a -= x1 * (v[i, j + 1, k] - v[i, j + 1, k - 1] + w[i, j + 1, k])
+                    y0, y1, x0, x1 = ey[i, j, k], ey[i + ONE, j, k], ex[i, j, k], ex[i, j + ONE, k]
+                    a = g * w[i, j, k] - cell[i, j, k] * w[i, j, k + ONE] - cell[i, j, k - ONE] * w[i, j, k - ONE]
+                    a += y0 * (u[i, j, k] - u[i, j, k - ONE] - w[i - ONE, j, k])
+                    a -= y1 * (u[i + ONE, j, k] - u[i + ONE, j, k - ONE] + w[i + ONE, j, k])
+                    a += x0 * (v[i, j, k] - v[i, j, k - ONE] - w[i, j - ONE, k])
+                    a -= x1 * (v[i, j + ONE, k] - v[i, j + ONE, k - ONE] + w[i, j + ONE, k])
                     a = a if g > zero else zero
                     qw[i, j, k] = a
                     row += a * w[i, j, k]
@@ -94,41 +92,40 @@ def strain_energy_residual(b, x, r, g, cell, ex, ey, ez, blocks):
     bu, bv, bw = b
     ru, rv, rw = r
     gu, gv, gw = g
-    ni, nj, nk = cell.shape
     zero = np.float32(0.0)
     for t in prange(blocks.shape[0]):
-        i0, j0, k0, k1 = blocks[t]
-        for i in range(max(i0, 1), min(i0 + TILE, ni - 1)):
-            for j in range(max(j0, 1), min(j0 + TILE, nj - 1)):
-                for k in range(max(k0, 1), min(k1, nk - 1)):
+        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cell.shape)
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                for k in range(k0, k1):
                     c = np.float64(cell[i, j, k])
                     x0, y0, z0 = np.float64(ex[i, j, k]), np.float64(ey[i, j, k]), np.float64(ez[i, j, k])
                     if gu[i, j, k] > zero:
-                        c0, z1, y1 = cell[i - 1, j, k], ez[i, j + 1, k], ey[i, j, k + 1]
+                        c0, z1, y1 = cell[i - ONE, j, k], ez[i, j + ONE, k], ey[i, j, k + ONE]
                         a = (np.float64(gu[i, j, k]) - c - c0 - z0 - z1 - y0 - y1) * u[i, j, k]
-                        a += c * (u[i, j, k] - u[i + 1, j, k]) + c0 * (u[i, j, k] - u[i - 1, j, k])
-                        a += z0 * (u[i, j, k] - u[i, j - 1, k] + v[i, j, k] - v[i - 1, j, k])
-                        a -= z1 * (u[i, j + 1, k] - u[i, j, k] + v[i, j + 1, k] - v[i - 1, j + 1, k])
-                        a += y0 * (u[i, j, k] - u[i, j, k - 1] + w[i, j, k] - w[i - 1, j, k])
-                        a -= y1 * (u[i, j, k + 1] - u[i, j, k] + w[i, j, k + 1] - w[i - 1, j, k + 1])
+                        a += c * (u[i, j, k] - u[i + ONE, j, k]) + c0 * (u[i, j, k] - u[i - ONE, j, k])
+                        a += z0 * (u[i, j, k] - u[i, j - ONE, k] + v[i, j, k] - v[i - ONE, j, k])
+                        a -= z1 * (u[i, j + ONE, k] - u[i, j, k] + v[i, j + ONE, k] - v[i - ONE, j + ONE, k])
+                        a += y0 * (u[i, j, k] - u[i, j, k - ONE] + w[i, j, k] - w[i - ONE, j, k])
+                        a -= y1 * (u[i, j, k + ONE] - u[i, j, k] + w[i, j, k + ONE] - w[i - ONE, j, k + ONE])
                         ru[i, j, k] = bu[i, j, k] - a
                     if gv[i, j, k] > zero:
-                        c0, z1, x1 = cell[i, j - 1, k], ez[i + 1, j, k], ex[i, j, k + 1]
+                        c0, z1, x1 = cell[i, j - ONE, k], ez[i + ONE, j, k], ex[i, j, k + ONE]
                         a = (np.float64(gv[i, j, k]) - c - c0 - z0 - z1 - x0 - x1) * v[i, j, k]
-                        a += c * (v[i, j, k] - v[i, j + 1, k]) + c0 * (v[i, j, k] - v[i, j - 1, k])
-                        a += z0 * (v[i, j, k] - v[i - 1, j, k] + u[i, j, k] - u[i, j - 1, k])
-                        a -= z1 * (v[i + 1, j, k] - v[i, j, k] + u[i + 1, j, k] - u[i + 1, j - 1, k])
-                        a += x0 * (v[i, j, k] - v[i, j, k - 1] + w[i, j, k] - w[i, j - 1, k])
-                        a -= x1 * (v[i, j, k + 1] - v[i, j, k] + w[i, j, k + 1] - w[i, j - 1, k + 1])
+                        a += c * (v[i, j, k] - v[i, j + ONE, k]) + c0 * (v[i, j, k] - v[i, j - ONE, k])
+                        a += z0 * (v[i, j, k] - v[i - ONE, j, k] + u[i, j, k] - u[i, j - ONE, k])
+                        a -= z1 * (v[i + ONE, j, k] - v[i, j, k] + u[i + ONE, j, k] - u[i + ONE, j - ONE, k])
+                        a += x0 * (v[i, j, k] - v[i, j, k - ONE] + w[i, j, k] - w[i, j - ONE, k])
+                        a -= x1 * (v[i, j, k + ONE] - v[i, j, k] + w[i, j, k + ONE] - w[i, j - ONE, k + ONE])
                         rv[i, j, k] = bv[i, j, k] - a
                     if gw[i, j, k] > zero:
-                        c0, y1, x1 = cell[i, j, k - 1], ey[i + 1, j, k], ex[i, j + 1, k]
+                        c0, y1, x1 = cell[i, j, k - ONE], ey[i + ONE, j, k], ex[i, j + ONE, k]
                         a = (np.float64(gw[i, j, k]) - c - c0 - y0 - y1 - x0 - x1) * w[i, j, k]
-                        a += c * (w[i, j, k] - w[i, j, k + 1]) + c0 * (w[i, j, k] - w[i, j, k - 1])
-                        a += y0 * (w[i, j, k] - w[i - 1, j, k] + u[i, j, k] - u[i, j, k - 1])
-                        a -= y1 * (w[i + 1, j, k] - w[i, j, k] + u[i + 1, j, k] - u[i + 1, j, k - 1])
-                        a += x0 * (w[i, j, k] - w[i, j - 1, k] + v[i, j, k] - v[i, j, k - 1])
-                        a -= x1 * (w[i, j + 1, k] - w[i, j, k] + v[i, j + 1, k] - v[i, j + 1, k - 1])
+                        a += c * (w[i, j, k] - w[i, j, k + ONE]) + c0 * (w[i, j, k] - w[i, j, k - ONE])
+                        a += y0 * (w[i, j, k] - w[i - ONE, j, k] + u[i, j, k] - u[i, j, k - ONE])
+                        a -= y1 * (w[i + ONE, j, k] - w[i, j, k] + u[i + ONE, j, k] - u[i + ONE, j, k - ONE])
+                        a += x0 * (w[i, j, k] - w[i, j - ONE, k] + v[i, j, k] - v[i, j, k - ONE])
+                        a -= x1 * (w[i, j + ONE, k] - w[i, j, k] + v[i, j + ONE, k] - v[i, j + ONE, k - ONE])
                         rw[i, j, k] = bw[i, j, k] - a
 
 

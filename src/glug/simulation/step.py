@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from glug.geometry.liquid import band_of, liquid_distance
-from glug.geometry.solids import SolidField, fluid_volume
+from glug.geometry.solids import SolidField
 from glug.geometry.fractions import liquid_volume
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import CENTRE, Grid, Staggered
@@ -53,6 +53,9 @@ class Step:
             pour(setting, state, dt)
             grid = setting.window(state.particles.position)
             state.particles.sort(grid)
+        with self.stage("reseed"):
+            inside = band_of(state.particles.start, grid, 1)
+            self.reseed(grid, inside)
         with self.stage("geometry"):
             solid, phi, volume = self.geometry(grid)
             problem = PressureProblem.build(grid, phi, solid)
@@ -63,7 +66,7 @@ class Step:
         with self.stage("forces"):
             for a in grid.axes:
                 velocity[a][:] += np.float32(dt * setting.gravity[a])
-        expansion = self.expansion(problem, grid, dt)
+        expansion = self.expansion(problem, grid, inside, dt)
         if setting.viscous:
             with self.stage("project"):
                 self.project("project", problem, velocity, dt, expansion)
@@ -88,9 +91,8 @@ class Step:
         with self.stage("heat"):
             self.heat(grid, dt)
         self.finish_clock(dt)
-        with self.stage("reseed"):
+        with self.stage("sort"):
             drain(setting, state.particles)
-            self.reseed(grid)
         return self.report(grid, dt, volume, speed)
 
     # -- stages ------------------------------------------------------------------------------------------
@@ -100,7 +102,7 @@ class Step:
         p = self.state.particles
         solid = self.setting.solid_field(grid, self.state.time)
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
-        return solid, phi, fluid_volume(grid, solid, liquid_volume(phi, grid, CENTRE))
+        return solid, phi, solid.fluid_volume(grid, liquid_volume(phi, grid, CENTRE))
 
     def fill_gaps(self, grid: Grid, velocity: Staggered, reached: Staggered) -> None:
         """Faces of liquid cells that no particle reaches take their neighbours' velocity."""
@@ -108,13 +110,14 @@ class Step:
             known = (reached[a] > 0).view(np.uint8)
             extrapolate(velocity[a], known, 2)
 
-    def expansion(self, problem: PressureProblem, grid: Grid, dt: float) -> np.ndarray | None:
+    def expansion(
+        self, problem: PressureProblem, grid: Grid, inside: np.ndarray, dt: float
+    ) -> np.ndarray | None:
         """Wanted divergence of each liquid component, to correct drift of its volume."""
         gain = CORRECTION_GAIN * self.setting.scene.solver.volume_correction
         if gain == 0.0:
             return None
-        p = self.state.particles
-        return problem.components.expansion(p, band_of(p.start, grid, 1), grid, gain, dt)
+        return problem.components.expansion(self.state.particles, inside, grid, gain, dt)
 
     def project(
         self, name: str, problem: PressureProblem, velocity: Staggered, dt: float, expansion: np.ndarray | None
@@ -189,12 +192,11 @@ class Step:
         if scene.heat is not None and self.state.particles.has("temperature"):
             heat.diffuse(self.state.particles, grid, scene.heat.diffusivity, dt)
 
-    def reseed(self, grid: Grid) -> None:
+    def reseed(self, grid: Grid, inside: np.ndarray) -> None:
         setting, p = self.setting, self.state.particles
-        p.sort(grid)
         least = int(LEAST_PER_CELL * setting.per_cell)
         most = int(MOST_PER_CELL * setting.per_cell)
-        limit_per_cell(p, grid, least, most, setting.scene.seed + self.state.step)
+        limit_per_cell(p, grid, inside, least, most, setting.scene.seed + self.state.step)
 
     def finish_clock(self, dt: float) -> None:
         """Move the clock, exactly onto the frame when this step reaches it."""

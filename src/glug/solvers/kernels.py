@@ -6,7 +6,7 @@ slots are added in order: the result does not depend on the number of threads.
 
 import numpy as np
 
-from glug.grids.tiles import TILE
+from glug.grids.kernels import block_range
 from glug.jit import kernel, prange
 
 
@@ -16,12 +16,12 @@ def step_solution(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, j0, k0, k1 = blocks[t % count]
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[0].shape)
         xc, rc, dc, qc, gc = x[c], r[c], d[c], q[c], diagonal[c]
         total = np.float64(0.0)
         peak = np.float32(0.0)
-        for i in range(i0, min(i0 + TILE, rc.shape[0])):
-            for j in range(j0, min(j0 + TILE, rc.shape[1])):
+        for i in range(i0, i1):
+            for j in range(j0, j1):
                 row = np.float32(0.0)
                 for k in range(k0, k1):
                     xc[i, j, k] += np.float64(alpha) * np.float64(dc[i, j, k])
@@ -41,10 +41,10 @@ def step_direction(d, r, diagonal, blocks, beta):
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, j0, k0, k1 = blocks[t % count]
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[0].shape)
         rc, dc, gc = r[c], d[c], diagonal[c]
-        for i in range(i0, min(i0 + TILE, rc.shape[0])):
-            for j in range(j0, min(j0 + TILE, rc.shape[1])):
+        for i in range(i0, i1):
+            for j in range(j0, j1):
                 for k in range(k0, k1):
                     g = gc[i, j, k]
                     z = rc[i, j, k] / g if g > np.float32(0.0) else np.float32(0.0)
@@ -57,12 +57,12 @@ def measure(r, diagonal, blocks, sums, peaks):
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, j0, k0, k1 = blocks[t % count]
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[0].shape)
         rc, gc = r[c], diagonal[c]
         total = np.float64(0.0)
         peak = np.float32(0.0)
-        for i in range(i0, min(i0 + TILE, rc.shape[0])):
-            for j in range(j0, min(j0 + TILE, rc.shape[1])):
+        for i in range(i0, i1):
+            for j in range(j0, j1):
                 for k in range(k0, k1):
                     v, g = rc[i, j, k], gc[i, j, k]
                     total += np.float64(v * v / g) if g > np.float32(0.0) else 0.0
