@@ -50,20 +50,23 @@ numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
 os.environ.setdefault("GOMP_SPINCOUNT", "5000")
 
 
-def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = False) -> Any:
+def kernel(
+    function: Callable | None = None, *, parallel: bool = False, inline: bool = False, nan: bool = True
+) -> Any:
     """Compile a function of arrays and scalars on first call.
 
     parallel  loops written with `prange` run on all threads
     inline    for small functions called from kernels: no entry point of their own is cached
+    nan       arguments may be NaN; without, a maximum vectorises
     """
     if function is None:
-        return functools.partial(kernel, parallel=parallel, inline=inline)
+        return functools.partial(kernel, parallel=parallel, inline=inline, nan=nan)
     if DEBUG:
         return function
     dispatcher = numba.njit(
         cache=True,
         parallel=parallel,
-        fastmath=FASTMATH,
+        fastmath=FASTMATH if nan else FASTMATH | {"nnan"},
         error_model="numpy",
         inline="never",
         nogil=True,

@@ -243,47 +243,26 @@ def sign_distance(d, phi, reach):
 
 
 @kernel(parallel=True)
-def occupied_rows(start, reach, out):
-    """Number of occupied cells within `reach` along z."""
+def occupied_cells(start, out):
+    """1 in cells that hold particles, else 0."""
     ni, nj, nk = out.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             row = (i * nj + j) * nk
             for k in range(nk):
-                count = np.int16(0)
-                for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
-                    if start[row + r + 1] > start[row + r]:
-                        count += np.int16(1)
-                out[i, j, k] = count
+                out[i, j, k] = start[row + k + 1] > start[row + k]
 
 
 @kernel(parallel=True)
-def sum_columns(counts, reach, out):
-    """Sum within `reach` along y."""
-    ni, nj, nk = out.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                out[i, j, k] = 0
-            for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
-                for k in range(nk):
-                    out[i, j, k] += counts[i, q, k]
-
-
-@kernel(parallel=True)
-def occupancy_band(columns, reach, full, band):
-    """Cells near the liquid's border: 0 no particle within reach, 1 border, 2 all `full` cells occupied."""
+def classify_band(count, full, band):
+    """0 where the count of occupied cells around is zero, 2 where it is `full`, 1 in between."""
     ni, nj, nk = band.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
+    for i in prange(ni):
         for j in range(nj):
             for k in range(nk):
-                count = 0
-                for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
-                    count += columns[p, j, k]
-                band[i, j, k] = 0 if count == 0 else (2 if count == full else 1)
+                c = count[i, j, k]
+                band[i, j, k] = 0 if c < np.float32(0.5) else (2 if c > full - np.float32(0.5) else 1)
 
 
 @kernel(parallel=True)

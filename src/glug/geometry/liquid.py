@@ -13,6 +13,7 @@ import numpy as np
 from glug.geometry import kernels
 from glug.geometry.redistance import redistance
 from glug.geometry.sampled import SampledDistance
+from glug.grids.box import box_sum
 from glug.grids.regular import Grid
 
 RADIUS = 1.5  # support of the kernel, in cells
@@ -29,11 +30,11 @@ REACH = 4  # samples on each side of the surface where phi is a distance
 
 def band_of(start: np.ndarray, grid: Grid, reach: int) -> np.ndarray:
     """0 where no particle is within `reach` cells, 2 where every cell that near is occupied, 1 in between."""
-    rows, columns = np.empty(grid.shape, np.int16), np.empty(grid.shape, np.int16)
-    kernels.occupied_rows(start, reach, rows)
-    kernels.sum_columns(rows, reach, columns)
+    occupied = grid.scalar()
+    kernels.occupied_cells(start, occupied)
     band = np.empty(grid.shape, np.int8)
-    kernels.occupancy_band(columns, reach, (2 * reach + 1) ** grid.dim, band)
+    full = np.float32((2 * reach + 1) ** grid.dim)
+    kernels.classify_band(box_sum(occupied, reach), full, band)
     return band
 
 

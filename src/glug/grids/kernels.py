@@ -87,3 +87,41 @@ def spread(field, known, next_field, next_known):
                         value, state = total / count, np.uint8(1)
                 next_field[i, j, k] = value
                 next_known[i, j, k] = state
+
+
+@kernel(parallel=True)
+def sum_along_z(values, reach, out):
+    """Sum of the samples within `reach` along z."""
+    ni, nj, nk = out.shape
+    for i in prange(ni):
+        for j in range(nj):
+            for k in range(nk):
+                total = np.float32(0.0)
+                for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
+                    total += values[i, j, r]
+                out[i, j, k] = total
+
+
+@kernel(parallel=True)
+def sum_along_y(values, reach, out):
+    """Sum of the samples within `reach` along y."""
+    ni, nj, nk = out.shape
+    for i in prange(ni):
+        for j in range(nj):
+            out[i, j] = np.float32(0.0)
+            for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
+                for k in range(nk):
+                    out[i, j, k] += values[i, q, k]
+
+
+@kernel(parallel=True)
+def sum_along_x(values, reach, out):
+    """Sum of the samples within `reach` along x."""
+    ni, nj, nk = out.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        out[i] = np.float32(0.0)
+        for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
+            for j in range(nj):
+                for k in range(nk):
+                    out[i, j, k] += values[p, j, k]

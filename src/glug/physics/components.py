@@ -1,15 +1,11 @@
-"""The connected parts of the liquid: which are closed, how full of particles they are."""
+"""The connected parts of the liquid, and which of them are closed."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.regular import Grid, Staggered
-from glug.particles.storage import Particles
+from glug.grids.regular import Staggered
 from glug.physics import kernels
-
-LEAST_INTERIOR = 32  # cells surrounded by occupied cells that a component needs before its volume is corrected
-MOST_EXPANSION = 0.02  # relative change of volume that a correction may ask of one step
 
 
 @dataclass(frozen=True)
@@ -26,19 +22,6 @@ class Components:
             return np.zeros(len(self.cells))
         cells, opening, total = _sums(self.label, liquid, rhs, links, len(self.cells))
         return np.where(self.free, 0.0, -total / np.maximum(cells, 1))
-
-    def expansion(self, particles: Particles, band: np.ndarray, grid: Grid, gain: float, dt: float) -> np.ndarray:
-        """Divergence [1/s] that brings each component's interior back to one cell of particles per cell.
-
-        Particles carry their volume. Where cells surrounded by liquid hold more volume than their own, the
-        liquid has been compressed and must expand. Measured inside only, this has no bias at the surface.
-        """
-        cells = np.zeros(len(self.cells), np.int64)
-        total = np.zeros(len(self.cells))
-        kernels.component_fill(self.label, band, particles.start, particles.volume, cells, total)
-        excess = total / (np.maximum(cells, 1) * grid.dx**3) - 1.0
-        change = np.clip(gain * excess, -MOST_EXPANSION, MOST_EXPANSION)
-        return np.where(cells >= LEAST_INTERIOR, change / dt, 0.0)
 
 
 def find_components(liquid: np.ndarray, area: Staggered, links: Staggered) -> Components:

@@ -261,16 +261,35 @@ def component_sums(label, liquid, rhs, lx, ly, lz, cells, opening, total):
                         opening[c] += lz[i, j, k + 1]
 
 
-@kernel
-def component_fill(label, band, start, volume, cells, total):
-    """Per component: cells surrounded by particles on all sides, and the particle volume in them."""
-    flat, near = label.ravel(), band.ravel()
-    for c in range(flat.size):
-        p = flat[c]
-        if p >= 0 and near[c] == 2:
-            cells[p] += 1
-            for n in range(start[c], start[c + 1]):
-                total[p] += volume[n, 0]
+@kernel(parallel=True)
+def inner_fill(inside, start, volume, total, cells):
+    """Particle volume of the cells that occupied cells surround (inside = 2), and 1 there; 0 elsewhere."""
+    ni, nj, nk = inside.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                value, count = np.float32(0.0), np.float32(0.0)
+                if inside[i, j, k] == 2:
+                    c = (i * nj + j) * nk + k
+                    count = np.float32(1.0)
+                    for n in range(start[c], start[c + 1]):
+                        value += volume[n, 0]
+                total[i, j, k] = value
+                cells[i, j, k] = count
+
+
+@kernel(parallel=True)
+def add_expansion(liquid, total, cells, cell_volume, least, gain, most, scale, rhs):
+    """rhs += scale times the relative growth that brings the fill around each liquid cell back to one."""
+    ni, nj, nk = liquid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k] and cells[i, j, k] >= least:
+                    excess = total[i, j, k] / (cells[i, j, k] * cell_volume) - np.float32(1.0)
+                    rhs[i, j, k] += scale * min(max(gain * excess, -most), most)
 
 
 @kernel(parallel=True)

@@ -16,6 +16,7 @@ from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels
 from glug.physics.components import Components, find_components
+from glug.physics.volume import VolumeCorrection
 from glug.solvers.cg import Vector, conjugate_gradients
 from glug.solvers.direct import direct_solve
 from glug.solvers.stats import SolveStats
@@ -62,8 +63,8 @@ class PressureProblem:
         system = PressureSystem(links, (diagonal,), active_blocks(liquid), int(liquid.sum(dtype=np.int64)))
         return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system)
 
-    def right_hand_side(self, velocity: Staggered, expansion: np.ndarray | None = None) -> np.ndarray:
-        """target - D u* [m/s]; `expansion` is the wanted divergence of every component [1/s].
+    def right_hand_side(self, velocity: Staggered, correction: VolumeCorrection | None = None) -> np.ndarray:
+        """target - D u* [m/s].
 
         A component without any free surface cannot change its volume: the mean is removed there, which is
         the least-squares answer when a moving solid compresses it.
@@ -72,9 +73,9 @@ class PressureProblem:
         kernels.divergence_rhs(*velocity, *self.solid.area, self.liquid, rhs)
         if self.solid.velocity is not None:
             kernels.closed_flux(*self.solid.velocity, *self.solid.area, self.liquid, rhs)
+        if correction is not None:
+            correction.add_to(rhs, self.liquid, self.grid)
         amount = self.components.compatibility(rhs, self.liquid, self.system.links)
-        if expansion is not None:
-            amount = amount + np.where(self.components.free, expansion * self.grid.dx, 0.0)
         if np.any(amount):
             kernels.add_per_component(self.components.label, amount.astype(np.float32), rhs)
         return rhs
@@ -86,11 +87,11 @@ class PressureProblem:
         tolerance: float,
         max_iterations: int,
         floor: float = 0.0,
-        expansion: np.ndarray | None = None,
+        correction: VolumeCorrection | None = None,
         reference: bool = False,
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went."""
-        b = (self.right_hand_side(velocity, expansion),)
+        b = (self.right_hand_side(velocity, correction),)
         q = self.grid.scalar(dtype=np.float64)
         if reference:
             stats = direct_solve(self.system, b, (q,), assemble_pressure(self))

@@ -18,6 +18,7 @@ from glug.physics import advection, heat
 from glug.physics.pressure import PressureProblem
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
+from glug.physics.volume import VolumeCorrection
 from glug.simulation.frame import StepStats
 from glug.simulation.pouring import drain, pour
 from glug.simulation.setting import Setting
@@ -59,6 +60,7 @@ class Step:
         with self.stage("geometry"):
             solid, phi, volume = self.geometry(grid)
             problem = PressureProblem.build(grid, phi, solid)
+            correction = self.volume_correction(grid, inside, dt)
         with self.stage("transfer_to_grid"):
             velocity, reached = transfer.to_grid(state.particles, grid, setting.particle_volume)
             self.fill_gaps(grid, velocity, reached)
@@ -66,15 +68,14 @@ class Step:
         with self.stage("forces"):
             for a in grid.axes:
                 velocity[a][:] += np.float32(dt * setting.gravity[a])
-        expansion = self.expansion(problem, grid, inside, dt)
         if setting.viscous:
             with self.stage("project"):
-                self.project("project", problem, velocity, dt, expansion)
+                self.project("project", problem, velocity, dt, correction)
             with self.stage("viscosity"):
                 extend(grid, velocity, solid, problem.liquid, reached, 2, stick=True)
                 self.viscosity(grid, phi, solid, velocity, dt)
         with self.stage("pressure"):
-            q = self.project("pressure", problem, velocity, dt, expansion)
+            q = self.project("pressure", problem, velocity, dt, correction)
         with self.stage("extrapolate"):
             layers = math.ceil(setting.scene.time.cfl) + 2
             extend(grid, velocity, solid, problem.liquid, reached, layers, stick=setting.viscous)
@@ -110,17 +111,14 @@ class Step:
             known = (reached[a] > 0).view(np.uint8)
             extrapolate(velocity[a], known, 2)
 
-    def expansion(
-        self, problem: PressureProblem, grid: Grid, inside: np.ndarray, dt: float
-    ) -> np.ndarray | None:
-        """Wanted divergence of each liquid component, to correct drift of its volume."""
+    def volume_correction(self, grid: Grid, inside: np.ndarray, dt: float) -> VolumeCorrection | None:
         gain = CORRECTION_GAIN * self.setting.scene.solver.volume_correction
         if gain == 0.0:
             return None
-        return problem.components.expansion(self.state.particles, inside, grid, gain, dt)
+        return VolumeCorrection.measure(self.state.particles, inside, grid, gain, dt)
 
     def project(
-        self, name: str, problem: PressureProblem, velocity: Staggered, dt: float, expansion: np.ndarray | None
+        self, name: str, problem: PressureProblem, velocity: Staggered, dt: float, correction: VolumeCorrection | None
     ) -> np.ndarray:
         solver = self.setting.scene.solver
         q, stats = problem.project(
@@ -128,7 +126,7 @@ class Step:
             tolerance=solver.tolerance.pressure,
             max_iterations=solver.max_iterations,
             floor=NOISE * (fastest(velocity) + dt * float(np.linalg.norm(self.setting.gravity))),
-            expansion=expansion,
+            correction=correction,
             reference=self.setting.reference or solver.pressure == "reference",
         )
         self.solves[name] = stats

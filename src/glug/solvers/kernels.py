@@ -10,6 +10,12 @@ from glug.grids.kernels import block_range
 from glug.jit import kernel, prange
 
 
+@kernel(inline=True, nan=False)
+def larger(a, b):
+    """Maximum of two numbers; what is not a number shows in the sums, not here."""
+    return a if a > b else b
+
+
 @kernel(parallel=True)
 def step_solution(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
     """x += alpha d; r -= alpha q; sums of r . r / diagonal and the largest |r|."""
@@ -29,7 +35,7 @@ def step_solution(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
                     rc[i, j, k] = v
                     g = gc[i, j, k]
                     row += v * v / g if g > np.float32(0.0) else np.float32(0.0)
-                    peak = max(peak, abs(v))
+                    peak = larger(peak, abs(v))
                 total += np.float64(row)
         sums[t] = total
         peaks[t] = peak
@@ -65,7 +71,7 @@ def measure(r, diagonal, blocks, sums, peaks):
             for j in range(j0, j1):
                 for k in range(k0, k1):
                     v, g = rc[i, j, k], gc[i, j, k]
-                    total += np.float64(v * v / g) if g > np.float32(0.0) else 0.0
-                    peak = max(peak, abs(v))
+                    total += np.float64(v * v / g) if g > np.float32(0.0) else np.float64(v * np.float32(0.0))
+                    peak = larger(peak, abs(v))
         sums[t] = total
         peaks[t] = peak
