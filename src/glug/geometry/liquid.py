@@ -24,7 +24,7 @@ NORM_2D, SLOPE_2D = 4 / np.pi, 1.16410
 DENSE = 0.95  # filled fraction that a core of liquid has one cell below its surface
 SPARSE = 0.4  # least filled fraction of a core: fewer particles than that are spray, not liquid
 NEAR_WALL = 0.25  # where the distance is read off next to a wall, in cells: keeps thin films ...
-FAR_FROM_WALL = 1.0  # ... and removes the mean's bias towards the liquid's side
+FAR_FROM_WALL = RADIUS  # ... and has the whole kernel in the liquid
 REACH = 4  # samples on each side of the surface where phi is a distance
 
 

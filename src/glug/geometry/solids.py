@@ -16,6 +16,7 @@ from glug.grids.regular import CENTRE, FACES, NODE, Grid, Staggered
 
 NEAR = np.sqrt(3.0) / 2.0  # a cell touched by a solid has a corner closer than this many cells
 CLEARANCE = 4.0  # distances are exact this many cells around a solid
+LEAST_AREA = 1e-3  # faces less open than this are closed: slivers make systems singular in float32
 CHUNK = 1 << 18  # points evaluated at a time: bounds the memory of temporaries
 
 
@@ -61,6 +62,8 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
     near = _near_cells(grid, own)
     if len(near):
         _cut_finely(grid, near, _combined(walls, solids, t, grid.dim), area)
+    for a in area:
+        a[a < LEAST_AREA] = 0.0
     moving = [(s, o) for s, o in zip(solids, own) if s.moving]
     velocity = _face_velocity(grid, moving, t) if moving else None
     return SolidField(nodes, area, velocity, 1.0 - solid_volume(nodes, grid, CENTRE))

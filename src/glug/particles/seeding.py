@@ -1,6 +1,6 @@
 """Where particles come from: jittered seeding of volumes and sources, and limits per cell.
 
-Every cell is cut into m^d equal parts with one particle at a random place in each, m^d being the number of
+Every cell is cut into m^d equal parts with one particle at a random place near the middle of each, m^d being the number of
 particles per cell. The random numbers are a hash of the seed and the part's lattice index: no state, the same
 places for any order of work.
 """
@@ -13,6 +13,8 @@ from glug.grids.regular import Grid
 from glug.particles import kernels
 from glug.particles.storage import Particles
 
+JITTER = 0.25  # width of the random places over the width of a part: enough against patterns, quiet surfaces
+LEAST_SHARE = 0.05  # of a whole part: smaller slivers of liquid are not worth a particle
 CHUNK = 1 << 19  # candidate points at a time: bounds the memory of temporaries
 
 
@@ -53,8 +55,8 @@ def jittered(
         axes = [low[0] + np.arange(i, min(i + rows, counts[0])), low[1] + np.arange(counts[1])]
         axes.append(low[2] + np.arange(counts[2]))
         index = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-        jitter = np.stack([hashed(index, 3 * seed + a) for a in range(3)], axis=1)
-        chunks.append(origin + spacing * (index + jitter))
+        random = np.stack([hashed(index, 3 * seed + a) for a in range(3)], axis=1)
+        chunks.append(origin + spacing * (index + 0.5 + JITTER * (random - 0.5)))
     return chunks
 
 
@@ -77,6 +79,56 @@ def seed_region(
             points[:, 2] = 0.5 * dx
         found.append(points[distance(points) < 0.0])
     return np.concatenate(found)
+
+
+def fill_region(
+    distance: Callable[[np.ndarray], np.ndarray],
+    lower: np.ndarray,
+    upper: np.ndarray,
+    *,
+    origin: np.ndarray,
+    dx: float,
+    per_cell: int,
+    dim: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Particles that fill the region where `distance` is negative, and the share of a whole part that each has.
+
+    A part that the surface cuts gets a particle in the middle of its inner side with that side's volume, so that
+    a flat surface at any height begins flat.
+    """
+    spacing = dx / parts_per_axis(per_cell, dim)
+    points, shares = [np.zeros((0, 3))], [np.zeros(0)]
+    for jitter in jittered(lower - spacing, upper + spacing, origin, spacing, dim, seed):
+        centre = origin + spacing * (np.floor((jitter - origin) / spacing) + 0.5)
+        if dim == 2:
+            jitter[:, 2] = centre[:, 2] = 0.5 * dx
+        depth = -distance(centre) / spacing
+        whole = depth >= 0.5
+        points.append(jitter[whole])
+        shares.append(np.ones(int(whole.sum())))
+        cut = np.abs(depth) < 0.5
+        normal = gradient(distance, centre[cut], 1e-3 * spacing, dim)
+        inner = 0.5 + depth[cut]  # thickness of the inner side, in parts
+        wobble = jitter[cut] - centre[cut]
+        wobble -= normal * (wobble * normal).sum(axis=1, keepdims=True)
+        points.append(centre[cut] - normal * (spacing * 0.5 * (1.0 - inner))[:, None] + wobble)
+        shares.append(inner)
+    position, share = np.concatenate(points), np.concatenate(shares)
+    keep = share > LEAST_SHARE
+    return position[keep], share[keep]
+
+
+def gradient(
+    distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, step: float, dim: int
+) -> np.ndarray:
+    """Unit normals of a distance at points, by central differences."""
+    out = np.zeros_like(points)
+    for a in range(dim):
+        shift = np.zeros(3)
+        shift[a] = step
+        out[:, a] = distance(points + shift) - distance(points - shift)
+    return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-30)
 
 
 def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: int, most: int, seed: int) -> None:

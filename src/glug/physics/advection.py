@@ -8,6 +8,7 @@ import numpy as np
 from glug.geometry.solids import Solid, SolidField, Walls
 from glug.grids.regular import Grid, Staggered
 from glug.particles import kernels
+from glug.particles.seeding import gradient
 from glug.particles.storage import Particles
 
 MARGIN = 0.01  # cells between a particle and a solid, at least
@@ -45,20 +46,11 @@ def leave_solids(
             d = solid.distance(points, t)
             inside = np.flatnonzero(d < 0.5 * margin)
             if len(inside):
-                points[inside] += (margin - d[inside])[:, None] * _normal(solid, points[inside], t, grid)
+                points[inside] += (margin - d[inside])[:, None] * gradient(
+                    lambda p, solid=solid: solid.distance(p, t), points[inside], 1e-3 * grid.dx, grid.dim
+                )
                 moved[inside] = True
         np.clip(points, walls.lower + np.full(3, margin), walls.upper - np.full(3, margin), out=points)
         if not moved.any():
             break
     p[index] = points
-
-
-def _normal(solid: Solid, points: np.ndarray, t: float, grid: Grid) -> np.ndarray:
-    """Outward unit normals by central differences."""
-    step = 1e-3 * grid.dx
-    gradient = np.zeros_like(points)
-    for a in grid.axes:
-        shift = np.zeros(3)
-        shift[a] = step
-        gradient[:, a] = solid.distance(points + shift, t) - solid.distance(points - shift, t)
-    return gradient / np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), 1e-30)

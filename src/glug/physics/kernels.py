@@ -280,7 +280,7 @@ def inner_fill(inside, start, volume, total, cells):
 
 
 @kernel(parallel=True)
-def add_expansion(liquid, total, cells, cell_volume, least, gain, most, scale, rhs):
+def add_expansion(liquid, openness, total, cells, cell_volume, least, gain, most, scale, rhs):
     """rhs += scale times the relative growth that brings the fill around each liquid cell back to one."""
     ni, nj, nk = liquid.shape
     for slab in prange(ni):
@@ -289,7 +289,7 @@ def add_expansion(liquid, total, cells, cell_volume, least, gain, most, scale, r
             for k in range(nk):
                 if liquid[i, j, k] and cells[i, j, k] >= least:
                     excess = total[i, j, k] / (cells[i, j, k] * cell_volume) - np.float32(1.0)
-                    rhs[i, j, k] += scale * min(max(gain * excess, -most), most)
+                    rhs[i, j, k] += scale * openness[i, j, k] * min(max(gain * excess, -most), most)
 
 
 @kernel(parallel=True)
@@ -364,8 +364,8 @@ def stick_to_solids(axis, nodes, s, moving, u):
 
 
 @kernel(parallel=True)
-def known_faces(axis, liquid, area, reached, known):
-    """1 at open faces of liquid cells and at open faces reached by particles."""
+def known_faces(axis, liquid, area, known):
+    """1 at the open faces of liquid cells."""
     ni, nj, nk = known.shape
     mi, mj, mk = liquid.shape
     for slab in prange(ni):
@@ -375,9 +375,31 @@ def known_faces(axis, liquid, area, reached, known):
                 a = i - 1 if axis == 0 else i
                 b = j - 1 if axis == 1 else j
                 c = k - 1 if axis == 2 else k
-                wet = reached[i, j, k] > np.float32(0.0)
+                wet = False
                 if i < mi and j < mj and k < mk:
-                    wet = wet or liquid[i, j, k] != 0
+                    wet = liquid[i, j, k] != 0
                 if a >= 0 and b >= 0 and c >= 0:
                     wet = wet or liquid[a, b, c] != 0
                 known[i, j, k] = wet and area[i, j, k] > np.float32(0.0)
+
+
+@kernel(parallel=True)
+def adopt_spray(area, reached, known):
+    """Faces that only particles far from the liquid reach are known as well: spray keeps its own motion."""
+    ni, nj, nk = known.shape
+    for i in prange(ni):
+        for j in range(nj):
+            for k in range(nk):
+                if known[i, j, k] == 0 and reached[i, j, k] > np.float32(0.0) and area[i, j, k] > np.float32(0.0):
+                    known[i, j, k] = 1
+
+
+@kernel(parallel=True)
+def clear_unknown(known, field):
+    """Zero where nothing is known."""
+    ni, nj, nk = known.shape
+    for i in prange(ni):
+        for j in range(nj):
+            for k in range(nk):
+                if known[i, j, k] == 0:
+                    field[i, j, k] = np.float32(0.0)

@@ -20,13 +20,18 @@ def extend(
 ) -> None:
     """Continue the liquid's velocity `layers` samples outwards; in place.
 
-    Known are the open faces of liquid cells and those that particles reach. Inside solids the extrapolated
-    velocity keeps only its tangential part (free slip), or with `stick` is the solid's own.
+    Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, so that particles
+    just above the surface move with it; farther out, faces that particles reach keep their own velocity (spray).
+    Inside solids the extrapolated velocity keeps only its tangential part (free slip), or with `stick` is the
+    solid's own.
     """
     for a in grid.axes:
         known = np.empty(velocity[a].shape, np.uint8)
-        kernels.known_faces(a, liquid, solid.area[a], reached[a], known)
-        extrapolate(velocity[a], known, layers)
+        kernels.known_faces(a, liquid, solid.area[a], known)
+        extrapolate(velocity[a], known, 1)
+        kernels.adopt_spray(solid.area[a], reached[a], known)
+        extrapolate(velocity[a], known, layers - 1)
+        kernels.clear_unknown(known, velocity[a])
     moving = solid.velocity is not None
     wall = solid.velocity if solid.velocity is not None else solid.area
     if stick:

@@ -36,10 +36,14 @@ class VolumeCorrection:
         kernels.inner_fill(inside, particles.start, particles.volume, total, cells)
         return cls(box_sum(total, REACH), box_sum(cells, REACH), gain, dt)
 
-    def add_to(self, rhs: np.ndarray, liquid: np.ndarray, grid: Grid) -> None:
-        """Add the wanted divergence times dx [m/s] to the right-hand side of a projection."""
+    def add_to(self, rhs: np.ndarray, liquid: np.ndarray, openness: np.ndarray, grid: Grid) -> None:
+        """Add the wanted divergence times dx [m/s] to the right-hand side of a projection.
+
+        `openness` is the open fraction of the cells: what is inside a solid cannot grow.
+        """
         kernels.add_expansion(
             liquid,
+            openness,
             self.total,
             self.cells,
             np.float32(grid.dx**3),

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from glug.particles.seeding import parts_per_axis, seed_region
+from glug.particles.seeding import fill_region, parts_per_axis, seed_region
 from glug.particles.storage import Particles
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
@@ -20,12 +20,15 @@ def initial_state(setting: Setting) -> State:
 
         def distance(points: np.ndarray, volume=volume, earlier=earlier) -> np.ndarray:  # type: ignore[no-untyped-def]
             d = volume.shape.distance(points)
+            for a in range(setting.dim):  # liquid ends at the domain's sides
+                np.maximum(d, lower[a] - points[:, a], out=d)
+                np.maximum(d, points[:, a] - upper[a], out=d)
             for other in earlier:
                 np.maximum(d, -other.shape.distance(points), out=d)
             return d
 
         box = volume.shape.bounds()
-        points = seed_region(
+        points, shares = fill_region(
             distance,
             np.maximum(box[0], lower),
             np.minimum(box[1], upper),
@@ -35,7 +38,8 @@ def initial_state(setting: Setting) -> State:
             dim=setting.dim,
             seed=scene.seed,
         )
-        _add(setting, particles, _admissible(setting, points, 0.0), volume.liquid, volume.velocity_at)
+        inside = _admissible(setting, points, 0.0)
+        _add(setting, particles, points[inside], volume.liquid, volume.velocity_at, shares[inside])
     return State(particles)
 
 
@@ -64,7 +68,7 @@ def pour(setting: Setting, state: State, dt: float) -> None:
             points = _layer(setting, source, relative, since - after, before - after, first, number)
             points += relative * after
             world = points @ R.T + x
-            world = _admissible(setting, world, t)
+            world = world[_admissible(setting, world, t)]
             _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
         _drive(setting, state.particles, source, t)
     state.emitted_to = t
@@ -128,22 +132,24 @@ def drain(setting: Setting, particles: Particles) -> None:
 
 
 def _admissible(setting: Setting, points: np.ndarray, t: float) -> np.ndarray:
-    """Those points that are inside the domain and outside solids."""
+    """Which points are inside the domain and outside solids."""
     keep = np.ones(len(points), np.bool_)
     domain = setting.scene.domain
     for a in range(setting.dim):
         keep &= (points[:, a] > domain.lower[a]) & (points[:, a] < domain.upper[a])
     for solid in setting.solids:
         keep[keep] = solid.distance(points[keep], t) > 0.0
-    return points[keep]
+    return keep
 
 
-def _add(setting: Setting, particles: Particles, points: np.ndarray, liquid: str, velocity) -> None:  # type: ignore[no-untyped-def]
-    """New particles of the named liquid."""
+def _add(  # type: ignore[no-untyped-def]
+    setting: Setting, particles: Particles, points: np.ndarray, liquid: str, velocity, shares: np.ndarray | float = 1.0
+) -> None:
+    """New particles of the named liquid, each with its share of a whole particle's volume."""
     if len(points) == 0:
         return
     kind = setting.scene.liquids[liquid]
-    values: dict[str, np.ndarray | float] = {"volume": setting.particle_volume, "velocity": velocity(points)}
+    values: dict[str, np.ndarray | float] = {"volume": setting.particle_volume * shares, "velocity": velocity(points)}
     if particles.has("viscosity"):
         values["viscosity"] = kind.viscosity.at(points, kind.temperature)
     if particles.has("temperature"):
