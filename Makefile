@@ -31,7 +31,7 @@ $(VENV)/.installed-extras: pyproject.toml $(VENV)/.installed
 	@touch $@
 
 demo: install
-	$(BIN)/glug run honey-coil -o $(DEMO)
+	$(BIN)/glug run honey-coil -o $(DEMO) --resume
 	$(BIN)/glug validate coiling --run $(DEMO)
 	@echo "Look at $(DEMO)/preview.png and $(DEMO)/preview.webp"
 

@@ -13,9 +13,7 @@ def pour(frames: int = 12, resolution: int = 40) -> list[tuple[float, float]]:
         height = frame.particles["position"][:, 1].min()
         volume = frame.stats[-1].target_volume
         solve = frame.stats[-1].solves["viscosity"]
-        print(
-            f"{frame.time:.3f} s: {volume * 1e6:.2f} ml down to {height:.3f} m, {solve.iterations} iterations"
-        )
+        print(f"{frame.time:.3f} s: {volume * 1e6:.2f} ml down to {height:.3f} m, {solve.iterations} iterations")
         poured.append((volume, float(height)))
     return poured
 

@@ -68,9 +68,7 @@ def test_a_bad_scene_exits_2_with_one_line_and_writes_nothing(in_work, capfd, co
     assert files(in_work) == before
 
 
-@pytest.mark.parametrize(
-    ("mesh", "word"), [("", "empty"), (TRIANGLE, "hole")], ids=["empty file", "open surface"]
-)
+@pytest.mark.parametrize(("mesh", "word"), [("", "empty"), (TRIANGLE, "hole")], ids=["empty file", "open surface"])
 def test_a_bad_mesh_exits_2_with_one_line_and_writes_nothing(in_work, capfd, mesh, word):
     scene = in_work / "tiny.toml"
     scene.write_text(scene.read_text().replace(SHAPE, MESH))
@@ -191,9 +189,7 @@ def test_scenes_lists_the_library_with_a_line_each(capfd):
     assert all(len(line.split()) > 2 for line in lines)
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["--help"], ["--version"], ["run", "--help"], ["validate"], ["bench"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], ["run", "--help"], ["validate"], ["bench"]])
 def test_questions_are_answered_with_exit_0(capfd, arguments):
     assert execute(arguments) == 0
     out, err = capfd.readouterr()

@@ -32,9 +32,7 @@ app = typer.Typer(
 )
 
 SceneArgument = Annotated[str, typer.Argument(metavar="SCENE", help="A library scene or a .toml file.")]
-Resolution = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Cells along the longest side of the domain.")
-]
+Resolution = Annotated[int | None, typer.Option(metavar="N", min=1, help="Cells along the longest side of the domain.")]
 Frames = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, help="Simulate up to frame N in all; frame 0 is the initial state."),
@@ -102,8 +100,7 @@ def _closing_line(summary: "RunSummary") -> str:
             f"go on with: {shlex.join(again)}"
         )
     return (
-        f"{summary.folder}: frame {summary.frames} written, {summary.steps} steps in "
-        f"{clock(summary.seconds)}{troubles}"
+        f"{summary.folder}: frame {summary.frames} written, {summary.steps} steps in {clock(summary.seconds)}{troubles}"
     )
 
 
@@ -135,9 +132,7 @@ def new(file: Annotated[Path, typer.Argument(metavar="FILE", help="The .toml fil
 
 
 @app.command()
-def check(
-    scene: SceneArgument, frames: Frames = None, resolution: Resolution = None, set_: Overrides = None
-) -> None:
+def check(scene: SceneArgument, frames: Frames = None, resolution: Resolution = None, set_: Overrides = None) -> None:
     """Validate a scene and estimate its memory and time; runs nothing."""
     loaded = _load(scene, frames, resolution, set_)
     from glug.simulation.forecast import forecast

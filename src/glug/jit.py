@@ -50,9 +50,7 @@ numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
 os.environ.setdefault("GOMP_SPINCOUNT", "5000")
 
 
-def kernel(
-    function: Callable | None = None, *, parallel: bool = False, inline: bool = False, nan: bool = True
-) -> Any:
+def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = False, nan: bool = True) -> Any:
     """Compile a function of arrays and scalars on first call.
 
     parallel  loops written with `prange` run on all threads

@@ -41,9 +41,7 @@ def test_a_frame_comes_back_bit_by_bit(run):
 
 def test_an_empty_surface_comes_back(run):
     frame = make_frame(0)
-    nothing = SurfaceMesh(
-        np.empty((0, 3), np.float32), np.empty((0, 3), np.int32), np.empty((0, 3), np.float32)
-    )
+    nothing = SurfaceMesh(np.empty((0, 3), np.float32), np.empty((0, 3), np.int32), np.empty((0, 3), np.float32))
     run.write_frame(dataclasses.replace(frame, surface=nothing))
     assert run.read_surface(0).vertices.shape == (0, 3)
     assert run.read_surface(0).triangles.shape == (0, 3)

@@ -82,7 +82,7 @@ def test_fast_pressure_equals_reference():
     answers = []
     for reference in (False, True):
         velocity = tuple(u.copy() for u in start)
-        q, stats = problem.project(velocity, tolerance=1e-7, max_iterations=1000, reference=reference)
+        _, stats = problem.project(velocity, tolerance=1e-7, max_iterations=1000, reference=reference)
         assert stats.converged
         answers.append(velocity)
     for a, b in zip(*answers):

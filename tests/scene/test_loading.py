@@ -81,9 +81,7 @@ def test_starter_scene_loads(tmp_path: Path) -> None:
 
 
 def test_domain_geometry() -> None:
-    domain = load(
-        MINIMAL, {"domain": {"size": [2.0, 1.01, 0.5], "resolution": 100, "origin": [-1, -0.5, -0.2]}}
-    ).domain
+    domain = load(MINIMAL, {"domain": {"size": [2.0, 1.01, 0.5], "resolution": 100, "origin": [-1, -0.5, -0.2]}}).domain
     assert (domain.dim, domain.dx, domain.shape) == (3, 0.02, (100, 51, 25))
     assert domain.upper == pytest.approx([1.0, 0.51, 0.3])
     assert set(domain.sides.values()) == {"closed"} and len(domain.sides) == 6
@@ -98,9 +96,7 @@ def test_two_numbers_make_a_2d_scene() -> None:
 
 
 def test_overrides_reach_tables_and_list_entries() -> None:
-    scene = load(
-        "honey-coil", {"domain.resolution": 96, "sources.0.velocity": [0, -1, 0], "heat.diffusivity": 1.0}
-    )
+    scene = load("honey-coil", {"domain.resolution": 96, "sources.0.velocity": [0, -1, 0], "heat.diffusivity": 1.0})
     assert scene.domain.resolution == 96 and scene.sources[0].velocity == (0.0, -1.0, 0.0)
     assert scene.heat is not None and scene.heat.diffusivity == 1.0
     again = load(scene, {"time.frames": 7, "sources.0.start": 0.5})
@@ -124,9 +120,7 @@ def test_override_text() -> None:
 
 def test_materials_fill_in_what_is_not_given() -> None:
     liquid = load(MINIMAL, {"liquids.water": {"material": "honey", "viscosity": 25.0}}).liquids["water"]
-    assert liquid.density == 1420.0 and liquid.viscosity.at(np.zeros((2, 3)), None) == pytest.approx(
-        [25.0, 25.0]
-    )
+    assert liquid.density == 1420.0 and liquid.viscosity.at(np.zeros((2, 3)), None) == pytest.approx([25.0, 25.0])
 
 
 def test_viscosity_laws_are_log_linear() -> None:
@@ -153,8 +147,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"domain.size": [1]}, "domain.size: needs 3 numbers (or 2 in a 2D scene), got 1"),
     (
         {"domain.sides": {"lef": "open"}},
-        "domain.sides: unknown side 'lef'; did you mean 'left'? "
-        "(valid: left, right, bottom, top, back, front)",
+        "domain.sides: unknown side 'lef'; did you mean 'left'? (valid: left, right, bottom, top, back, front)",
     ),
     ({"domain.sides.top": "opn"}, "domain.sides.top: 'opn' is not valid; valid: 'closed' or 'open'"),
     ({"solver.pressure": "multigrid"}, f"solver.pressure: 'multigrid' is not valid; valid: {VALID_PRESSURE}"),
@@ -229,9 +222,7 @@ def test_a_mistake_is_named_in_one_line(overrides: dict[str, Any], message: str)
 
 
 def test_unknown_shape_kind_lists_the_valid_ones() -> None:
-    with pytest.raises(
-        SceneError, match=r"volumes\.0\.shape: unknown kind 'bax'; did you mean 'box'\? \(valid: box, "
-    ):
+    with pytest.raises(SceneError, match=r"volumes\.0\.shape: unknown kind 'bax'; did you mean 'box'\? \(valid: box, "):
         load(MINIMAL, {"volumes.0.shape": {"kind": "bax"}})
 
 
@@ -267,10 +258,7 @@ def test_python_construction_raises_the_same_error() -> None:
 
 
 class TestMeshFiles:
-    scene = (
-        starter_scene()
-        + '[[solids]]\nname = "mesh"\nshape = { kind = "mesh", file = "ball.ply", scale = 0.01 }\n'
-    )
+    scene = starter_scene() + '[[solids]]\nname = "mesh"\nshape = { kind = "mesh", file = "ball.ply", scale = 0.01 }\n'
 
     def test_relative_to_the_scene_file(self, tmp_path: Path) -> None:
         (tmp_path / "mine.toml").write_text(self.scene)

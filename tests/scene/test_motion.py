@@ -95,8 +95,6 @@ def test_source_adds_its_own_velocity_turned_with_it() -> None:
 
 
 def test_volume_spins_about_the_centre_of_its_shape() -> None:
-    volume = Volume(
-        shape=Box(lower=(0, 0, 0), upper=(2, 2, 2)), liquid="water", velocity=(0, 0, 1), spin=(0, 0, 3)
-    )
+    volume = Volume(shape=Box(lower=(0, 0, 0), upper=(2, 2, 2)), liquid="water", velocity=(0, 0, 1), spin=(0, 0, 3))
     where = np.array([[1.0, 1, 1], [2.0, 1, 1]])
     assert volume.velocity_at(where) == pytest.approx(np.array([[0, 0, 1], [0, 3, 1]]))

@@ -16,7 +16,10 @@ def tilted_tank(viscosity: float) -> dict:
         "liquids": {"liquid": {"density": 1000.0, "viscosity": viscosity}},
         "volumes": [{"liquid": "liquid", "shape": {"kind": "box", "lower": [0, 0, 0], "upper": [1, 1.1137, 0.5]}}],
         "solids": [
-            {"name": "floor", "shape": {"kind": "half-space", "point": [0.5, 0.1, 0.25], "normal": [-0.2, 1.0, 0.1]}}
+            {
+                "name": "floor",
+                "shape": {"kind": "half-space", "point": [0.5, 0.1, 0.25], "normal": [-0.2, 1.0, 0.1]},
+            }
         ],
     }
 
@@ -77,7 +80,10 @@ def test_block_of_uneven_viscosity_falls_without_tilting():
             }
         },
         "volumes": [
-            {"liquid": "liquid", "shape": {"kind": "box", "lower": [0.25, 1.5, 0.35], "upper": [0.75, 1.8, 0.65]}}
+            {
+                "liquid": "liquid",
+                "shape": {"kind": "box", "lower": [0.25, 1.5, 0.35], "upper": [0.75, 1.8, 0.65]},
+            }
         ],
     }
     simulation = Simulation(scene)
@@ -100,10 +106,16 @@ def beam(viscosity_solver: str) -> Simulation:
             "time": {"fps": 24, "frames": 12},
             "liquids": {"paste": {"density": 1000.0, "viscosity": 2000.0}},
             "volumes": [
-                {"liquid": "paste", "shape": {"kind": "box", "lower": [0.06, 0.36, 0.06], "upper": [0.42, 0.5, 0.18]}}
+                {
+                    "liquid": "paste",
+                    "shape": {"kind": "box", "lower": [0.06, 0.36, 0.06], "upper": [0.42, 0.5, 0.18]},
+                }
             ],
             "solids": [
-                {"name": "wall", "shape": {"kind": "box", "lower": [-0.1, -0.1, -0.1], "upper": [0.093, 0.9, 0.5]}}
+                {
+                    "name": "wall",
+                    "shape": {"kind": "box", "lower": [-0.1, -0.1, -0.1], "upper": [0.093, 0.9, 0.5]},
+                }
             ],
             "solver": {"viscosity": viscosity_solver, "max_iterations": 3000},
         }

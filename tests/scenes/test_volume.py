@@ -17,7 +17,7 @@ def sloshing(correction: bool) -> tuple[np.ndarray, np.ndarray]:
                     "liquid": "water",
                     "shape": {
                         "kind": "intersection",
-                        "shapes": [
+                        "parts": [
                             {"kind": "half-space", "point": [0.5, 0.3, 0.15], "normal": [0.25, 1.0, 0.0]},
                             {"kind": "box", "lower": [0, 0, 0], "upper": [1, 0.75, 0.3]},
                         ],
@@ -39,7 +39,8 @@ def sloshing(correction: bool) -> tuple[np.ndarray, np.ndarray]:
 
 def test_sloshing_water_keeps_its_volume_over_200_frames():
     fractions, meshes = sloshing(correction=True)
-    print(f"corrected: fractions {fractions.min():.4f}..{fractions.max():.4f}, mesh {meshes.min():.4f}..{meshes.max():.4f}")
+    for name, v in (("fractions", fractions), ("mesh", meshes)):
+        print(f"corrected, by {name}: {v.min():.4f} .. {v.max():.4f}")
     assert np.abs(fractions - 1.0).max() < 0.02
     assert np.abs(meshes - 1.0).max() < 0.02
 

@@ -48,9 +48,7 @@ class FakeSimulation:
     @classmethod
     def restore(cls, scene, data, threads=None):
         simulation = cls(scene, threads)
-        simulation.state = FakeState(
-            np.array(data["x"]), float(data["time"]), int(data["step"]), int(data["frame"])
-        )
+        simulation.state = FakeState(np.array(data["x"]), float(data["time"]), int(data["step"]), int(data["frame"]))
         return simulation
 
     def checkpoint(self):
@@ -119,11 +117,7 @@ def kill_at(step):
 
 def contents(folder: Path, *kinds: str) -> dict[str, bytes]:
     kinds = kinds or ("surface", "particles")
-    return {
-        str(p.relative_to(folder)): p.read_bytes()
-        for kind in kinds
-        for p in sorted((folder / kind).iterdir())
-    }
+    return {str(p.relative_to(folder)): p.read_bytes() for kind in kinds for p in sorted((folder / kind).iterdir())}
 
 
 def stats_without_seconds(folder: Path) -> list[tuple[int, int, float]]:
@@ -265,9 +259,7 @@ def test_a_full_disk_leaves_what_was_written_valid(simulation, scene, tmp_path, 
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    simulation.before_step = staticmethod(
-        lambda step: monkeypatch.setattr(os, "fsync", full) if step == 8 else None
-    )
+    simulation.before_step = staticmethod(lambda step: monkeypatch.setattr(os, "fsync", full) if step == 8 else None)
     with pytest.raises(OutputError, match="No space left"):
         run_to_folder(scene, tmp_path / "run")
     monkeypatch.setattr(os, "fsync", fsync)

@@ -5,9 +5,7 @@ import numpy as np
 from glug.geometry.sampled import SampledDistance
 
 
-def sphere(
-    radius: float = 0.3, centre=(0.0, 0.5, 0.0), h: float = 1 / 48, clamp: float = 4.0
-) -> SampledDistance:
+def sphere(radius: float = 0.3, centre=(0.0, 0.5, 0.0), h: float = 1 / 48, clamp: float = 4.0) -> SampledDistance:
     """A sphere whose distance is clamped `clamp` samples from its surface, as those of frames are."""
     n = int(np.ceil(radius / h)) + 4
     corner = np.asarray(centre) - n * h

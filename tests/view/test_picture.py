@@ -77,9 +77,7 @@ def test_clear_liquid_shows_what_is_behind_and_opaque_liquid_does_not():
 
 def test_honey_is_amber_and_darker_where_it_is_thick():
     thick, thin = draw(sphere(), HONEY), draw(sphere(radius=0.1), HONEY)
-    middle = [
-        p[SIZE[1] // 2 - 3 : SIZE[1] // 2 + 3, SIZE[0] // 2 - 3 : SIZE[0] // 2 + 3] for p in (thick, thin)
-    ]
+    middle = [p[SIZE[1] // 2 - 3 : SIZE[1] // 2 + 3, SIZE[0] // 2 - 3 : SIZE[0] // 2 + 3] for p in (thick, thin)]
     for part in middle:
         red, green, blue = part.reshape(-1, 3).mean(0)
         assert red > green > blue
@@ -95,9 +93,7 @@ def test_liquid_that_ends_with_its_samples_is_closed():
 def test_glass_shows_the_liquid_behind_it():
     shell = sphere(radius=0.4)
     shell = SampledDistance(np.abs(shell.values) - shell.spacing, shell.corner, shell.spacing)
-    red = [
-        draw(sphere(radius=0.2), RED, [(shell, (0.5, 0.6, 0.7, opacity))])[60, 80] for opacity in (0.1, 1.0)
-    ]
+    red = [draw(sphere(radius=0.2), RED, [(shell, (0.5, 0.6, 0.7, opacity))])[60, 80] for opacity in (0.1, 1.0)]
     assert red[0][0] > 1.5 * red[0][2]
     assert red[1][0] < red[1][2]
 

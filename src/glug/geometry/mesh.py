@@ -124,9 +124,7 @@ def count_holes(triangles: np.ndarray) -> int:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    edges = np.sort(
-        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1
-    )
+    edges = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
     edges, uses = np.unique(edges, axis=0, return_counts=True)
     border = edges[uses % 2 == 1]
     if len(border) == 0:

@@ -106,9 +106,7 @@ def _index_range(grid: Grid, solid: Solid, t: float) -> list[slice]:
     return ranges
 
 
-def _solid_distance(
-    grid: Grid, solid: Solid, t: float, nodes: np.ndarray
-) -> tuple[list[slice], np.ndarray]:
+def _solid_distance(grid: Grid, solid: Solid, t: float, nodes: np.ndarray) -> tuple[list[slice], np.ndarray]:
     """The solid's own distance on the corners near it; `nodes` takes the minimum."""
     ranges = _index_range(grid, solid, t)
     x, y, z = (c[r] for c, r in zip(grid.coordinates(NODE), ranges))
@@ -142,9 +140,7 @@ def _near_cells(grid: Grid, own: list[tuple[list[slice], np.ndarray]]) -> np.nda
     return np.argwhere(found)
 
 
-def _cut_finely(
-    grid: Grid, cells: np.ndarray, distance: Callable[[np.ndarray], np.ndarray], area: Staggered
-) -> None:
+def _cut_finely(grid: Grid, cells: np.ndarray, distance: Callable[[np.ndarray], np.ndarray], area: Staggered) -> None:
     """Replace the areas of the faces of `cells` by those seen at half-cell spacing, thin solids included."""
     open_samples = np.empty((len(cells), 3, 3, 3), np.bool_)
     fine = np.empty((len(cells), 3, 3, 3), np.float32)
@@ -219,9 +215,7 @@ def _triangle_open(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return np.select([count == 0, count == 1, count == 2], [0.0 * low, one, two], 1.0)
 
 
-def _face_velocity(
-    grid: Grid, moving: list[tuple[Solid, tuple[list[slice], np.ndarray]]], t: float
-) -> Staggered:
+def _face_velocity(grid: Grid, moving: list[tuple[Solid, tuple[list[slice], np.ndarray]]], t: float) -> Staggered:
     """Normal velocity of the nearest moving solid at the faces within reach of it."""
     velocity = grid.staggered()
     for a in grid.axes:

@@ -4,7 +4,6 @@ import numpy as np
 
 from glug.jit import kernel, prange
 
-
 # Hot loops count in unsigned integers: for a signed index Numba checks at every access whether it is negative and
 # counts from the end, which keeps the loop from vectorising (five times slower, measured on a 7-point stencil).
 ONE = np.uint64(1)
@@ -28,7 +27,12 @@ def block_range(blocks, t, shape):
 @kernel(inline=True)
 def inner_range(blocks, t, shape):
     """The same without the outermost cells of a window of `shape`, where a stencil would leave it."""
-    i0, j0, k0, k1 = np.int64(blocks[t, 0]), np.int64(blocks[t, 1]), np.int64(blocks[t, 2]), np.int64(blocks[t, 3])
+    i0, j0, k0, k1 = (
+        np.int64(blocks[t, 0]),
+        np.int64(blocks[t, 1]),
+        np.int64(blocks[t, 2]),
+        np.int64(blocks[t, 3]),
+    )
     return (
         np.uint64(max(i0, 1)),
         np.uint64(min(i0 + TILE, shape[0] - 1)),

@@ -53,10 +53,7 @@ class Grid:
 
     def coordinates(self, offset: Offset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World coordinates of the samples at `offset`, one vector per axis [m]."""
-        x, y, z = (
-            c + self.dx * (np.arange(n) + o)
-            for c, n, o in zip(self.corner, self.sample_shape(offset), offset)
-        )
+        x, y, z = (c + self.dx * (np.arange(n) + o) for c, n, o in zip(self.corner, self.sample_shape(offset), offset))
         return x, y, z
 
     def points(self, offset: Offset) -> np.ndarray:

@@ -32,9 +32,7 @@ def claim_folder(folder: Path, scene_toml: str, *, resume: bool, overwrite: bool
             f"{folder}: already holds another scene's run ({key} differs); choose another directory with -o"
         )
     if not resume:
-        raise InputError(
-            f"{folder}: already holds a run of this scene; use --resume, or another directory with -o"
-        )
+        raise InputError(f"{folder}: already holds a run of this scene; use --resume, or another directory with -o")
     return True
 
 

@@ -137,9 +137,7 @@ class RunFolder:
             self._write_arrays("particles", frame.index, frame.particles)
         if frame.fields:
             self._write_arrays("fields", frame.index, frame.fields)
-        atomic.replace_file(
-            self.file("surface", frame.index), lambda file: ply.write_ply(file, frame.surface)
-        )
+        atomic.replace_file(self.file("surface", frame.index), lambda file: ply.write_ply(file, frame.surface))
         self._update_manifest(frames_written=len(self.frames()))
 
     def write_step(self, stats: "StepStats") -> None:

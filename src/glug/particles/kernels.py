@@ -117,11 +117,42 @@ def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, 
                 z = (position[n, 2] - corner[2]) * inverse
                 m = mass[n, 0]
                 if has_affine:
-                    scatter(x, y - half, z - half, velocity[n, 0], affine[n, 0], affine[n, 1], affine[n, 2], m, u, mu)
-                    scatter(x - half, y, z - half, velocity[n, 1], affine[n, 3], affine[n, 4], affine[n, 5], m, v, mv)
+                    scatter(
+                        x,
+                        y - half,
+                        z - half,
+                        velocity[n, 0],
+                        affine[n, 0],
+                        affine[n, 1],
+                        affine[n, 2],
+                        m,
+                        u,
+                        mu,
+                    )
+                    scatter(
+                        x - half,
+                        y,
+                        z - half,
+                        velocity[n, 1],
+                        affine[n, 3],
+                        affine[n, 4],
+                        affine[n, 5],
+                        m,
+                        v,
+                        mv,
+                    )
                     if nk > 1:
                         scatter(
-                            x - half, y - half, z, velocity[n, 2], affine[n, 6], affine[n, 7], affine[n, 8], m, w, mw
+                            x - half,
+                            y - half,
+                            z,
+                            velocity[n, 2],
+                            affine[n, 6],
+                            affine[n, 7],
+                            affine[n, 8],
+                            m,
+                            w,
+                            mw,
                         )
                 else:
                     scatter(x, y - half, z - half, velocity[n, 0], zero, zero, zero, m, u, mu)
@@ -208,9 +239,7 @@ def affine_row(field, x, y, z):
     a10, a11 = field[i, j1, k], field[i, j1, k1]
     b00, b01 = field[i1, j, k], field[i1, j, k1]
     b10, b11 = field[i1, j1, k], field[i1, j1, k1]
-    gz = (one - fx) * ((one - fy) * (a01 - a00) + fy * (a11 - a10)) + fx * (
-        (one - fy) * (b01 - b00) + fy * (b11 - b10)
-    )
+    gz = (one - fx) * ((one - fy) * (a01 - a00) + fy * (a11 - a10)) + fx * ((one - fy) * (b01 - b00) + fy * (b11 - b10))
     a0, a1 = a00 + fz * (a01 - a00), a10 + fz * (a11 - a10)
     b0, b1 = b00 + fz * (b01 - b00), b10 + fz * (b11 - b10)
     gy = (one - fx) * (a1 - a0) + fx * (b1 - b0)

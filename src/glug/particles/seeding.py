@@ -1,7 +1,7 @@
 """Where particles come from: jittered seeding of volumes and sources, and limits per cell.
 
-Every cell is cut into m^d equal parts with one particle at a random place near the middle of each, m^d being the number of
-particles per cell. The random numbers are a hash of the seed and the part's lattice index: no state, the same
+Every cell is cut into m^d equal parts with one particle at a random place near the middle of each, m^d being the
+number of particles per cell. The random numbers are a hash of the seed and the part's lattice index: no state, the same
 places for any order of work.
 """
 
@@ -119,9 +119,7 @@ def fill_region(
     return position[keep], share[keep]
 
 
-def gradient(
-    distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, step: float, dim: int
-) -> np.ndarray:
+def gradient(distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, step: float, dim: int) -> np.ndarray:
     """Unit normals of a distance at points, by central differences."""
     out = np.zeros_like(points)
     for a in range(dim):

@@ -1,6 +1,7 @@
 """Particles as arrays sorted by cell."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,8 +22,8 @@ class Particles:
     next_id: int = 0
     start: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int32))  # first particle of every cell
 
-    WIDTHS = {"position": 3, "velocity": 3, "affine": 9}
-    INTEGERS = ("id", "liquid")
+    WIDTHS: ClassVar = {"position": 3, "velocity": 3, "affine": 9}
+    INTEGERS: ClassVar = ("id", "liquid")
 
     @classmethod
     def empty(cls, names: tuple[str, ...] = ()) -> "Particles":

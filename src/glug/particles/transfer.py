@@ -19,16 +19,23 @@ def to_grid(particles: Particles, grid: Grid, nominal_volume: float) -> tuple[St
     corner, inverse = _frame(grid)
     p = particles
     kernels.to_grid(
-        p.position, p.velocity, p.affine_or_none, p.volume, p.start, grid.shape, corner, inverse, *velocity, *weight
+        p.position,
+        p.velocity,
+        p.affine_or_none,
+        p.volume,
+        p.start,
+        grid.shape,
+        corner,
+        inverse,
+        *velocity,
+        *weight,
     )
     for u, m in zip(velocity, weight):
         kernels.normalise(u, m, np.float32(LEAST_WEIGHT * nominal_volume))
     return velocity, weight
 
 
-def to_particles_flip(
-    particles: Particles, grid: Grid, velocity: Staggered, before: Staggered, ratio: float
-) -> None:
+def to_particles_flip(particles: Particles, grid: Grid, velocity: Staggered, before: Staggered, ratio: float) -> None:
     """Add the change of the grid velocity, blended with 1 - ratio of the velocity itself."""
     corner, inverse = _frame(grid)
     p = particles

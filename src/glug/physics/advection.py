@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -46,9 +47,8 @@ def leave_solids(
             d = solid.distance(points, t)
             inside = np.flatnonzero(d < 0.5 * margin)
             if len(inside):
-                points[inside] += (margin - d[inside])[:, None] * gradient(
-                    lambda p, solid=solid: solid.distance(p, t), points[inside], 1e-3 * grid.dx, grid.dim
-                )
+                away = gradient(partial(solid.distance, t=t), points[inside], 1e-3 * grid.dx, grid.dim)
+                points[inside] += (margin - d[inside])[:, None] * away
                 moved[inside] = True
         np.clip(points, walls.lower + np.full(3, margin), walls.upper - np.full(3, margin), out=points)
         if not moved.any():

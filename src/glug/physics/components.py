@@ -20,7 +20,7 @@ class Components:
         """What to add per cell so that the sum over every closed component is zero."""
         if self.free.all():
             return np.zeros(len(self.cells))
-        cells, opening, total = _sums(self.label, liquid, rhs, links, len(self.cells))
+        cells, _, total = _sums(self.label, liquid, rhs, links, len(self.cells))
         return np.where(self.free, 0.0, -total / np.maximum(cells, 1))
 
 

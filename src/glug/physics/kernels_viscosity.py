@@ -185,14 +185,26 @@ def difference(axis, a, b, s, velocity, moving, nodes, row, slot, index, weight)
 @kernel(inline=True)
 def touches_solid(s0, s1, s2, i, j, k):
     """Whether any face of a cell is solid: then all three of its normal strains leave the stencil."""
-    return (
-        s0[i, j, k] or s0[i + 1, j, k] or s1[i, j, k] or s1[i, j + 1, k] or s2[i, j, k] or s2[i, j, k + 1]
-    )
+    return s0[i, j, k] or s0[i + 1, j, k] or s1[i, j, k] or s1[i, j + 1, k] or s2[i, j, k] or s2[i, j, k + 1]
 
 
 @kernel
 def strain_rows(
-    kind, coefficient, nodes, s0, s1, s2, velocity0, velocity1, velocity2, moving, every, index, weight, known, stiffness,
+    kind,
+    coefficient,
+    nodes,
+    s0,
+    s1,
+    s2,
+    velocity0,
+    velocity1,
+    velocity2,
+    moving,
+    every,
+    index,
+    weight,
+    known,
+    stiffness,
     samples,
 ):
     """Strain rows of the samples of one kind that touch a solid face (of all samples when `every`).
@@ -200,8 +212,8 @@ def strain_rows(
     kind 0..2: shear at the edges along x, y, z; kind 3..5: normal strain at cells along x, y, z. A row is up to
     four faces (`index` into the raveled faces of an axis, `weight`), what is `known` of it, and its stiffness.
     Faces of the first two slots belong to the row's first axis, the others to its second. Returns the number of
-    rows (numbered in `samples`); with empty outputs it only counts. Solid fractions scale the stiffness, so that a wall's cut distance
-    and the volume in front of it shrink together.
+    rows (numbered in `samples`); with empty outputs it only counts. Solid fractions scale the stiffness, so that
+    a wall's cut distance and the volume in front of it shrink together.
     """
     shear = kind < 3
     axis = kind % 3

@@ -125,6 +125,4 @@ def assemble_pressure(problem: PressureProblem):  # type: ignore[no-untyped-def]
     rows.append(np.arange(n))
     columns.append(np.arange(n))
     values.append(diagonal)
-    return sparse.csc_matrix(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n)
-    )
+    return sparse.csc_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))

@@ -77,9 +77,7 @@ class ViscosityProblem:
     rows: WallRows  # the strain rows that touch solids
 
     @classmethod
-    def build(
-        cls, grid: Grid, phi: np.ndarray, solid: SolidField, diffusion: np.ndarray | float
-    ) -> "ViscosityProblem":
+    def build(cls, grid: Grid, phi: np.ndarray, solid: SolidField, diffusion: np.ndarray | float) -> "ViscosityProblem":
         """`diffusion` is mu dt / (rho dx^2), a number or a cell-centred field."""
         weights = stress_weights(grid, phi, diffusion)
         faces = []
@@ -109,9 +107,7 @@ class ViscosityProblem:
         rows.subtract_known(b)
         return b
 
-    def solve(
-        self, velocity: Staggered, *, tolerance: float, max_iterations: int, floor: float = 0.0
-    ) -> SolveStats:
+    def solve(self, velocity: Staggered, *, tolerance: float, max_iterations: int, floor: float = 0.0) -> SolveStats:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's."""
         system = self.system()
         b = self.right_hand_side(velocity, self.rows)

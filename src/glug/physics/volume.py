@@ -30,7 +30,9 @@ class VolumeCorrection:
     dt: float  # [s]
 
     @classmethod
-    def measure(cls, particles: Particles, inside: np.ndarray, grid: Grid, gain: float, dt: float) -> "VolumeCorrection":
+    def measure(
+        cls, particles: Particles, inside: np.ndarray, grid: Grid, gain: float, dt: float
+    ) -> "VolumeCorrection":
         """`inside` is 2 in the cells that occupied cells surround."""
         total, cells = grid.scalar(), grid.scalar()
         kernels.inner_fill(inside, particles.start, particles.volume, total, cells)

@@ -125,7 +125,12 @@ class WallRows:
         s.setdiag(0.0)
         s.eliminate_zeros()
         return SparseRows(
-            s.indptr.astype(np.int32), axis, index, axis[s.indices], index[s.indices], s.data.astype(np.float32)
+            s.indptr.astype(np.int32),
+            axis,
+            index,
+            axis[s.indices],
+            index[s.indices],
+            s.data.astype(np.float32),
         )
 
     def assemble(self, mass: Staggered):  # type: ignore[no-untyped-def]
@@ -166,7 +171,13 @@ def strain_rows(
     for kind in kinds:
         field = weights.edges[kind] if kind < 3 else weights.cell
         arguments = (kind, field, solid.distance, *solid_faces, *velocity, moving, every)
-        empty = (np.zeros((0, 4), np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
+        empty = (
+            np.zeros((0, 4), np.int64),
+            np.zeros((0, 4)),
+            np.zeros(0),
+            np.zeros(0),
+            np.zeros(0, np.int64),
+        )
         count = kernels.strain_rows(*arguments, *empty)
         index, weight = np.full((count, 4), -1, np.int64), np.zeros((count, 4))
         known, stiffness, samples = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
@@ -182,7 +193,14 @@ def strain_rows(
             for slots in ((0, 1), (2, 3)):
                 half = np.full_like(index, -1)
                 half[:, :2] = index[:, slots]
-                parts.append((half, np.concatenate([weight[:, slots], 0 * weight[:, :2]], axis=1), 0 * known, stiffness))
+                parts.append(
+                    (
+                        half,
+                        np.concatenate([weight[:, slots], 0 * weight[:, :2]], axis=1),
+                        0 * known,
+                        stiffness,
+                    )
+                )
         else:
             parts.append((index, weight, known, stiffness))
     index, weight, known, stiffness = (np.concatenate(p) for p in zip(*parts))

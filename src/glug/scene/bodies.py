@@ -18,9 +18,7 @@ class Volume(Model):
     shape: Shape
     liquid: str = Field(description="name of the liquid")
     velocity: Vector = Field(default=(0.0, 0.0, 0.0), description="initial velocity [m/s]")
-    spin: Vector = Field(
-        default=(0.0, 0.0, 0.0), description="initial rotation about the shape's centre [rad/s]"
-    )
+    spin: Vector = Field(default=(0.0, 0.0, 0.0), description="initial rotation about the shape's centre [rad/s]")
 
     def velocity_at(self, points: np.ndarray) -> np.ndarray:
         """velocity + spin x (p - centre), (n, 3) [m/s]"""
@@ -34,9 +32,7 @@ class Source(Model):
 
     shape: Shape
     liquid: str = Field(description="name of the liquid")
-    velocity: Vector = Field(
-        default=(0.0, 0.0, 0.0), description="velocity of the liquid relative to the source [m/s]"
-    )
+    velocity: Vector = Field(default=(0.0, 0.0, 0.0), description="velocity of the liquid relative to the source [m/s]")
     start: NonNegative = Field(default=0.0, description="when it opens [s]")
     stop: NonNegative = Field(default=np.inf, allow_inf_nan=True, description="when it closes [s]")
     motion: Motion = Static()
@@ -58,9 +54,7 @@ class Source(Model):
 
     def distance(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
         """Signed distance (n,) [m] at time t."""
-        return (
-            self.shape.distance(points, *self.motion.pose(t)) if self.moving else self.shape.distance(points)
-        )
+        return self.shape.distance(points, *self.motion.pose(t)) if self.moving else self.shape.distance(points)
 
     def velocity_at(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
         """Velocity (n, 3) [m/s] of the liquid that comes in: of the source, plus its own turned with it."""

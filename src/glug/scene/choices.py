@@ -25,15 +25,11 @@ class Solver(Model):
         default="auto", description="particles and grid; auto is apic when viscous, flip otherwise"
     )
     flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
-    pressure: Literal["jacobi-cg", "ic-cg", "reference"] = Field(
-        default="jacobi-cg", description="pressure solve"
-    )
+    pressure: Literal["jacobi-cg", "ic-cg", "reference"] = Field(default="jacobi-cg", description="pressure solve")
     viscosity: Literal["auto", "jacobi-cg", "laplacian", "reference", "none"] = Field(
         default="auto", description="viscosity solve; auto is none for thin liquids"
     )
-    coupling: Literal["split"] = Field(
-        default="split", description="pressure and viscosity one after the other"
-    )
+    coupling: Literal["split"] = Field(default="split", description="pressure and viscosity one after the other")
     air: Literal["vacuum"] = Field(default="vacuum", description="what surrounds the liquid")
     tolerance: Tolerance = Tolerance()
     max_iterations: Count = Field(default=1000, ge=1, description="iterations a solve may take")

@@ -73,9 +73,7 @@ class PositionViscosity(Model):
 
     kind: Literal["position"] = "position"
     axis: Axis = Field(default=(1.0, 0.0, 0.0), description="direction of change: 'x', 'y', 'z' or a vector")
-    table: Table = Field(
-        description="(position along the axis [m], viscosity [Pa s]) pairs, log-linear between"
-    )
+    table: Table = Field(description="(position along the axis [m], viscosity [Pa s]) pairs, log-linear between")
 
     _check = field_validator("table")(_rising)
 
@@ -88,9 +86,7 @@ def _wrap_number(value: Any) -> Any:
     if isinstance(value, (Mapping, Model)):
         return value
     if isinstance(value, (str, bool)) or not np.isscalar(value):
-        raise fail(
-            f"must be a number [Pa s] or a table with kind = 'temperature' or 'position', got {value!r}"
-        )
+        raise fail(f"must be a number [Pa s] or a table with kind = 'temperature' or 'position', got {value!r}")
     return {"kind": "constant", "value": value}
 
 
@@ -103,9 +99,7 @@ Viscosity = Annotated[
 class Liquid(Model):
     """A liquid: a named material, its values replaced where given, or density and viscosity."""
 
-    material: str | None = Field(
-        default=None, description="a named material whose values fill in what is not given"
-    )
+    material: str | None = Field(default=None, description="a named material whose values fill in what is not given")
     density: Positive = Field(description="density [kg/m3]")
     viscosity: Viscosity = Field(description="dynamic viscosity [Pa s], or a law")
     temperature: Number = Field(default=20.0, description="initial temperature [C]")

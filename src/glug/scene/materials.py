@@ -30,13 +30,9 @@ MATERIALS = {
     "cold-honey": Material(1430.0, 40.0, (0.88, 0.52, 0.07), 0.7, "about 18% water, 10 C, typical"),
     "chocolate": Material(1270.0, 3.0, (0.23, 0.11, 0.05), 0.0, "molten, 40 C, at low shear, typical"),
     "ketchup": Material(1140.0, 50.0, (0.70, 0.08, 0.04), 0.0, "at low shear, typical; yield stress ignored"),
-    "toothpaste": Material(
-        1300.0, 100.0, (0.85, 0.93, 0.95), 0.0, "at low shear, typical; yield stress ignored"
-    ),
+    "toothpaste": Material(1300.0, 100.0, (0.85, 0.93, 0.95), 0.0, "at low shear, typical; yield stress ignored"),
     "caramel": Material(1380.0, 25.0, (0.68, 0.34, 0.07), 0.4, "thick sauce, warm, typical"),
     "wax": Material(800.0, 1.0e-2, (0.95, 0.90, 0.75), 0.3, "molten paraffin, about 70 C, typical"),
     "lava": Material(2700.0, 100.0, (0.95, 0.25, 0.03), 0.0, "basaltic, about 1150 C, typical"),
-    "pitch": Material(
-        1100.0, 2.3e8, (0.04, 0.035, 0.03), 0.0, "room temperature, as in the pitch drop experiment"
-    ),
+    "pitch": Material(1100.0, 2.3e8, (0.04, 0.035, 0.03), 0.0, "room temperature, as in the pitch drop experiment"),
 }

@@ -139,9 +139,7 @@ class Keyframes(Moving):
     kind: Literal["keyframes"] = "keyframes"
     keys: Annotated[tuple[Key, ...], BeforeValidator(at_least_one)] = Field(description="in order of time")
     pivot: Vector = Field(default=(0.0, 0.0, 0.0), description="point the rotation leaves in place [m]")
-    interpolation: Literal["smooth", "linear"] = Field(
-        default="smooth", description="curves between the keys"
-    )
+    interpolation: Literal["smooth", "linear"] = Field(default="smooth", description="curves between the keys")
 
     @model_validator(mode="after")
     def _in_order(self) -> "Keyframes":

@@ -163,9 +163,7 @@ class Scene(Model):
                 if item.liquid not in self.liquids:
                     hint = nearest(item.liquid, list(self.liquids))
                     valid = ", ".join(self.liquids)
-                    raise fail(
-                        f"no liquid is called '{item.liquid}'{hint} (valid: {valid})", f"{group}.{i}.liquid"
-                    )
+                    raise fail(f"no liquid is called '{item.liquid}'{hint} (valid: {valid})", f"{group}.{i}.liquid")
         seen: set[str] = set()
         for i, solid in enumerate(self.solids):
             if solid.name in seen:

@@ -36,13 +36,9 @@ class Placed(Model):
     translate: Vector = Field(default=(0.0, 0.0, 0.0), description="shift [m]")
     rotate: Vector = Field(default=(0.0, 0.0, 0.0), description="turn about x, then y, then z [degrees]")
     scale: Positive = Field(default=1.0, description="uniform scale factor")
-    pivot: Vector | None = Field(
-        default=None, description="fixed point of rotate and scale [m]; default the centre"
-    )
+    pivot: Vector | None = Field(default=None, description="fixed point of rotate and scale [m]; default the centre")
 
-    def distance(
-        self, points: np.ndarray, R: np.ndarray | None = None, x: np.ndarray | None = None
-    ) -> np.ndarray:
+    def distance(self, points: np.ndarray, R: np.ndarray | None = None, x: np.ndarray | None = None) -> np.ndarray:
         """Signed distance [m] at points (n, 3); with a pose (R, x), of the shape moved to R shape + x."""
         points = np.asarray(points)
         result = np.empty(len(points))

@@ -143,13 +143,21 @@ def _admissible(setting: Setting, points: np.ndarray, t: float) -> np.ndarray:
 
 
 def _add(  # type: ignore[no-untyped-def]
-    setting: Setting, particles: Particles, points: np.ndarray, liquid: str, velocity, shares: np.ndarray | float = 1.0
+    setting: Setting,
+    particles: Particles,
+    points: np.ndarray,
+    liquid: str,
+    velocity,
+    shares: np.ndarray | float = 1.0,
 ) -> None:
     """New particles of the named liquid, each with its share of a whole particle's volume."""
     if len(points) == 0:
         return
     kind = setting.scene.liquids[liquid]
-    values: dict[str, np.ndarray | float] = {"volume": setting.particle_volume * shares, "velocity": velocity(points)}
+    values: dict[str, np.ndarray | float] = {
+        "volume": setting.particle_volume * shares,
+        "velocity": velocity(points),
+    }
     if particles.has("viscosity"):
         values["viscosity"] = kind.viscosity.at(points, kind.temperature)
     if particles.has("temperature"):

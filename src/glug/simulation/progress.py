@@ -56,9 +56,7 @@ class Bar:
             TextColumn("{task.fields[detail]}"),
             console=console,
         )
-        self._task = self._progress.add_task(
-            f"{first}/{last}", total=last, completed=first, detail="starting"
-        )
+        self._task = self._progress.add_task(f"{first}/{last}", total=last, completed=first, detail="starting")
         self._last = last
         self._at = first
         self._left = TimeLeft(last)

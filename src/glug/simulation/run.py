@@ -101,9 +101,7 @@ class _Run:
             return Quiet()
         return Bar(console, max(0, self.next_frame - 1), self.last)
 
-    def loop(
-        self, interrupts: Interrupts, display: Display, on_step: Callable[[StepStats], None] | None
-    ) -> RunSummary:
+    def loop(self, interrupts: Interrupts, display: Display, on_step: Callable[[StepStats], None] | None) -> RunSummary:
         """Step until the last frame is written or a stop is asked for."""
         state = self.simulation.state
         warnings = Warnings()

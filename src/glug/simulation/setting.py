@@ -27,7 +27,9 @@ class Setting:
         self.dim = domain.dim
         self.origin = tuple(float(x) for x in domain.lower)
         sides = domain.sides
-        closed = [[sides[s] == "closed" for s in pair] for pair in (("left", "right"), ("bottom", "top"), ("back", "front"))]
+        closed = [
+            [sides[s] == "closed" for s in pair] for pair in (("left", "right"), ("bottom", "top"), ("back", "front"))
+        ]
         if self.dim == 2:
             closed[2] = [False, False]
         low = tuple(float(x) if c[0] else -math.inf for x, c in zip(domain.lower, closed))

@@ -44,9 +44,7 @@ class Simulation:
         self.steps.append(stats)
         return stats
 
-    def run(
-        self, frames: int | None = None, on_step: Callable[[StepStats], None] | None = None
-    ) -> Iterator[Frame]:
+    def run(self, frames: int | None = None, on_step: Callable[[StepStats], None] | None = None) -> Iterator[Frame]:
         """Yield frame 0 (the state as it is) and every frame up to `frames` (the scene's number when None)."""
         last = self.scene.time.frames if frames is None else frames
         yield self.frame()

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import band_of, liquid_distance
 from glug.geometry.solids import SolidField
-from glug.geometry.fractions import liquid_volume
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.particles import transfer
@@ -82,7 +82,7 @@ class Step:
             speed = fastest(velocity)
         if setting.scene.output.fields:
             pressure = (q * (setting.density * setting.dx / dt)).astype(np.float32)
-            state.fields = dict(phi=phi, u=velocity[0], v=velocity[1], w=velocity[2], p=pressure)
+            state.fields = {"phi": phi, "u": velocity[0], "v": velocity[1], "w": velocity[2], "p": pressure}
         with self.stage("transfer_to_particles"):
             self.to_particles(grid, velocity, before)
         del q, before, problem, reached, phi
@@ -118,7 +118,12 @@ class Step:
         return VolumeCorrection.measure(self.state.particles, inside, grid, gain, dt)
 
     def project(
-        self, name: str, problem: PressureProblem, velocity: Staggered, dt: float, correction: VolumeCorrection | None
+        self,
+        name: str,
+        problem: PressureProblem,
+        velocity: Staggered,
+        dt: float,
+        correction: VolumeCorrection | None,
     ) -> np.ndarray:
         solver = self.setting.scene.solver
         q, stats = problem.project(
@@ -132,9 +137,7 @@ class Step:
         self.solves[name] = stats
         return q
 
-    def viscosity(
-        self, grid: Grid, phi: np.ndarray, solid: SolidField, velocity: Staggered, dt: float
-    ) -> None:
+    def viscosity(self, grid: Grid, phi: np.ndarray, solid: SolidField, velocity: Staggered, dt: float) -> None:
         setting, solver = self.setting, self.setting.scene.solver
         scale = dt / (setting.density * setting.dx**2)
         problem = ViscosityProblem.build(grid, phi, solid, self.cell_viscosity(grid, scale))

@@ -130,9 +130,7 @@ def study(options: StudyOptions) -> list[StudyRow]:
     scene = load(options.run / "scene.toml")
     path = jet_path(jets_of_run(folder, scene.domain.dx), scene.domain.dx)
     if len(path.frames) == 0:
-        raise InputError(
-            f"{options.run}: no frame has a whole jet that has landed, so there is none to follow"
-        )
+        raise InputError(f"{options.run}: no frame has a whole jet that has landed, so there is none to follow")
     grid = "x".join(str(n) for n in scene.domain.shape)
 
     def row(quantity: str, value: float) -> StudyRow:

@@ -86,14 +86,10 @@ def table(rows: Sequence[Row]) -> str:
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Lines of cells as text; columns of numbers are flush right."""
     widths = [max(len(line[c]) for line in lines) for c in range(len(lines[0]))]
-    numeric = [
-        all(_is_number(line[c]) for line in lines[1:] if line[c] not in ("", "-"))
-        for c in range(len(lines[0]))
-    ]
+    numeric = [all(_is_number(line[c]) for line in lines[1:] if line[c] not in ("", "-")) for c in range(len(lines[0]))]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric)
+            cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(line, widths, numeric)
         ).rstrip()
         for line in lines
     )

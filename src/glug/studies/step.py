@@ -87,9 +87,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
             options.say(f"{threads} threads skipped: {reason}")
             continue
         options.say(f"{SCENE} at {resolution} cells, {steps} steps, {threads} thread(s) ...")
-        results[threads] = isolated.call(
-            f"{__name__}:measure", resolution=resolution, steps=steps, threads=threads
-        )
+        results[threads] = isolated.call(f"{__name__}:measure", resolution=resolution, steps=steps, threads=threads)
         rows += _rows(results[threads], resolution, threads)
     if results:
         options.say("\n" + _stage_table(results) + "\n\n" + _target_table(results))
@@ -181,7 +179,5 @@ def _target_table(results: dict[int, dict[str, Any]]) -> str:
         "MB",
     )
     predicted = result["estimate"] / 1e6
-    lines.append(
-        ["memory predicted by glug check", "", f"{predicted:.4g} MB", f"{used:.4g} MB measured", "-"]
-    )
+    lines.append(["memory predicted by glug check", "", f"{predicted:.4g} MB", f"{used:.4g} MB measured", "-"])
     return aligned(lines)

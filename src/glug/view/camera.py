@@ -47,9 +47,7 @@ def automatic_camera(lower: Sequence[float], upper: Sequence[float], aspect: flo
     corners = np.array([[(lower, upper)[(c >> a) & 1][a] for a in range(3)] for c in range(8)], dtype=float)
     centre = corners.mean(0)
     azimuth, elevation = np.radians(AZIMUTH), np.radians(ELEVATION)
-    backward = np.array(
-        [np.sin(azimuth) * np.cos(elevation), np.sin(elevation), np.cos(azimuth) * np.cos(elevation)]
-    )
+    backward = np.array([np.sin(azimuth) * np.cos(elevation), np.sin(elevation), np.cos(azimuth) * np.cos(elevation)])
     right, up, forward = Camera(tuple(centre + backward), tuple(centre)).axes()
     slope = np.tan(np.radians(FIELD_OF_VIEW) / 2) / MARGIN
     target = centre
@@ -58,9 +56,7 @@ def automatic_camera(lower: Sequence[float], upper: Sequence[float], aspect: flo
         x, y, z = offset @ right, offset @ up, offset @ forward
         distance = float(max((np.abs(y) / slope - z).max(), (np.abs(x) / (slope * aspect) - z).max()))
         seen_x, seen_y = x / (z + distance), y / (z + distance)
-        target = target + 0.5 * distance * (
-            (seen_x.min() + seen_x.max()) * right + (seen_y.min() + seen_y.max()) * up
-        )
+        target = target + 0.5 * distance * ((seen_x.min() + seen_x.max()) * right + (seen_y.min() + seen_y.max()) * up)
     eye = target - distance * forward
     return Camera(_vector(eye), _vector(target))
 

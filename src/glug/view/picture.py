@@ -112,9 +112,7 @@ def _edges(picture: np.ndarray, what: np.ndarray) -> np.ndarray:
     """Pixels that differ from a neighbour in what they show or by EDGE_CONTRAST in any colour."""
     edge = np.zeros(what.shape, dtype=bool)
     for axis in (0, 1):
-        differs = (np.abs(np.diff(picture, axis=axis)) > EDGE_CONTRAST).any(-1) | (
-            np.diff(what, axis=axis) != 0
-        )
+        differs = (np.abs(np.diff(picture, axis=axis)) > EDGE_CONTRAST).any(-1) | (np.diff(what, axis=axis) != 0)
         first, second = [slice(None)] * 2, [slice(None)] * 2
         first[axis], second[axis] = slice(None, -1), slice(1, None)
         edge[tuple(first)] |= differs
@@ -156,9 +154,7 @@ def _optics(material: Material, scale: float) -> np.ndarray:
     if clarity < 0.02:
         absorption, scattering = np.zeros(3), 2e6
     shadow = 1.0 - 0.65 * clarity  # a clear liquid bends light away: its shadow is not white either
-    return np.array(
-        [*absorption, *colour, scattering, material.refraction, shadow, SKY_REACH * scale], np.float32
-    )
+    return np.array([*absorption, *colour, scattering, material.refraction, shadow, SKY_REACH * scale], np.float32)
 
 
 def _surface(colour: Sequence[float]) -> np.ndarray:

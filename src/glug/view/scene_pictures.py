@@ -64,9 +64,7 @@ def sample_solid(scene: Scene, solid: Solid, time: float) -> SampledDistance | N
         counts[2], corner[2] = 1, 0.5 * domain.dx
     axes = [c + h * np.arange(n) for c, n in zip(corner, counts)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    values = np.concatenate(
-        [solid.distance(part, time) for part in np.array_split(points, 1 + len(points) // CHUNK)]
-    )
+    values = np.concatenate([solid.distance(part, time) for part in np.array_split(points, 1 + len(points) // CHUNK)])
     outside = np.maximum(domain.lower - points, points - domain.upper)[:, : domain.dim].max(axis=1)
     values = np.maximum(values, outside).astype(np.float32).reshape(tuple(counts))
     return SampledDistance(values, (float(corner[0]), float(corner[1]), float(corner[2])), h)

@@ -55,9 +55,7 @@ def _crop(distance: SampledDistance, floor: float) -> SampledDistance:
     values, h = np.asarray(distance.values, dtype=np.float32), distance.spacing
     corner = list(distance.corner)
     # Samples on the floor itself are zero: what counts is the first layer above.
-    hidden = (
-        int(np.clip(np.ceil((floor - corner[1]) / h + 0.49), 0, values.shape[1])) if floor > -np.inf else 0
-    )
+    hidden = int(np.clip(np.ceil((floor - corner[1]) / h + 0.49), 0, values.shape[1])) if floor > -np.inf else 0
     values = values[:, hidden:]
     corner[1] += hidden * h
     inside = values < 0.0
@@ -91,9 +89,7 @@ def _densities(distances: list[SampledDistance], opacities: list[float]) -> tupl
         part = np.float32(opacity**2) * _taken(distance, first, h, tuple(shape))
         np.maximum(taken[kind], part, out=taken[kind])
     levels = [
-        np.stack(
-            [gaussian_filter(part, blur, mode="constant", truncate=2.5) if blur else part for part in taken]
-        )
+        np.stack([gaussian_filter(part, blur, mode="constant", truncate=2.5) if blur else part for part in taken])
         for blur in BLURS
     ]
     density = np.ascontiguousarray(np.moveaxis(np.stack(levels), 1, -1))
