@@ -25,7 +25,7 @@ class Solver(Model):
         default="auto", description="particles and grid; auto is apic when viscous, flip otherwise"
     )
     flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
-    pressure: Literal["jacobi-cg", "ic-cg", "reference"] = Field(default="jacobi-cg", description="pressure solve")
+    pressure: Literal["jacobi-cg", "reference"] = Field(default="jacobi-cg", description="pressure solve")
     viscosity: Literal["auto", "jacobi-cg", "laplacian", "reference", "none"] = Field(
         default="auto", description="viscosity solve; auto is none for thin liquids"
     )
