@@ -47,10 +47,6 @@ class SolidField:
     velocity: Staggered | None  # normal velocity of the solid near it [m/s]; None when nothing moves
     openness: np.ndarray  # open fraction of every cell
 
-    def fluid_volume(self, grid: Grid, liquid: np.ndarray) -> float:
-        """Volume of the liquid outside solids [m3], from the liquid fraction of the cells."""
-        return float(np.vdot(liquid, self.openness)) * grid.dx**3
-
 
 def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -> SolidField:
     """All solids at time t [s]."""

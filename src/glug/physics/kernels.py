@@ -262,33 +262,47 @@ def component_sums(label, liquid, rhs, lx, ly, lz, cells, opening, total):
 
 
 @kernel(parallel=True)
-def inner_fill(inside, start, volume, total, cells):
-    """Particle volume of the cells that occupied cells surround (inside = 2), and 1 there; 0 elsewhere."""
-    ni, nj, nk = inside.shape
+def carried_volume(start, volume, scale, out):
+    """Sum of the particles' volumes in each cell, times `scale`."""
+    ni, nj, nk = out.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
-                value, count = np.float32(0.0), np.float32(0.0)
-                if inside[i, j, k] == 2:
-                    c = (i * nj + j) * nk + k
-                    count = np.float32(1.0)
-                    for n in range(start[c], start[c + 1]):
-                        value += volume[n, 0]
-                total[i, j, k] = value
-                cells[i, j, k] = count
+                c = (i * nj + j) * nk + k
+                total = np.float32(0.0)
+                for n in range(start[c], start[c + 1]):
+                    total += volume[n, 0]
+                out[i, j, k] = total * scale
+
+
+@kernel
+def component_volumes(label, carried, held, least, total_carried, total_held):
+    """Carried and held volume around the cells of each component."""
+    flat, c, h = label.ravel(), carried.ravel(), held.ravel()
+    for n in range(flat.size):
+        p = flat[n]
+        if p >= 0 and h[n] >= least:
+            total_carried[p] += c[n]
+            total_held[p] += h[n]
 
 
 @kernel(parallel=True)
-def add_expansion(liquid, openness, total, cells, cell_volume, least, gain, most, scale, rhs):
-    """rhs += scale times the relative growth that brings the fill around each liquid cell back to one."""
-    ni, nj, nk = liquid.shape
+def add_expansion(label, openness, carried, held, whole, least, dead, gain, most, scale, rhs):
+    """rhs += scale times the relative growth that makes held volume the carried one.
+
+    The error of a cell's component (`whole`) counts fully, that of its surroundings only beyond `dead`.
+    """
+    ni, nj, nk = label.shape
+    zero = np.float32(0.0)
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
-                if liquid[i, j, k] and cells[i, j, k] >= least:
-                    excess = total[i, j, k] / (cells[i, j, k] * cell_volume) - np.float32(1.0)
+                c = label[i, j, k]
+                if c >= 0 and held[i, j, k] >= least:
+                    excess = carried[i, j, k] / held[i, j, k] - np.float32(1.0)
+                    excess = max(excess - dead, zero) + min(excess + dead, zero) + whole[c]
                     rhs[i, j, k] += scale * openness[i, j, k] * min(max(gain * excess, -most), most)
 
 

@@ -74,7 +74,8 @@ class PressureProblem:
         if self.solid.velocity is not None:
             kernels.closed_flux(*self.solid.velocity, *self.solid.area, self.liquid, rhs)
         if correction is not None:
-            correction.add_to(rhs, self.liquid, self.solid.openness, self.grid)
+            components = self.components
+            correction.add_to(rhs, components.label, len(components.cells), self.solid.openness, self.grid)
         amount = self.components.compatibility(rhs, self.liquid, self.system.links)
         if np.any(amount):
             kernels.add_per_component(self.components.label, amount.astype(np.float32), rhs)

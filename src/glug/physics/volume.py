@@ -1,9 +1,9 @@
-"""Correction of volume drift: a wanted divergence from how full of particles the liquid is.
+"""Correction of volume drift: a wanted divergence from how much volume the particles carry.
 
-Particles carry their volume. Where the cells inside the liquid hold more than their own volume the liquid has
-been compressed and must expand, where they hold less it must contract. The fill is measured around every cell,
-in cells that occupied cells surround, so the surface adds no bias; what a component lacks as a whole is the sum
-of what its cells lack.
+Particles carry their volume; the solver holds the sum of the liquid fractions. A component of the liquid whose
+particles carry more than it holds has been compressed and must expand, one that carries less must contract. The
+same is asked around every cell where the two differ by more than sampling explains: a stretched thread contracts,
+a pile that was pressed together expands.
 """
 
 from dataclasses import dataclass
@@ -15,41 +15,48 @@ from glug.grids.regular import Grid
 from glug.particles.storage import Particles
 from glug.physics import kernels
 
-REACH = 2  # cells around a cell over which its fill is measured: 125 cells of 8 particles vary by a percent
-LEAST_CELLS = 8  # of those that must be inside the liquid for a measurement
+REACH = 2  # cells around a cell over which volumes are compared: 125 cells of 8 particles vary by a percent
+DEAD = 0.05  # relative difference around a cell that may be noise
+LEAST_HELD = 20.0  # cells of liquid there, at least: less is spray, whose volume the fractions do not resolve
 MOST = 0.02  # relative change of volume that a correction may ask of one step
 
 
 @dataclass(frozen=True)
 class VolumeCorrection:
-    """Particle volume and number of inner cells around every cell."""
+    """Carried and held volume around every cell, in cells."""
 
-    total: np.ndarray
-    cells: np.ndarray
+    carried: np.ndarray
+    held: np.ndarray
     gain: float  # share of the error that one step corrects
     dt: float  # [s]
 
     @classmethod
     def measure(
-        cls, particles: Particles, inside: np.ndarray, grid: Grid, gain: float, dt: float
+        cls, particles: Particles, fraction: np.ndarray, grid: Grid, gain: float, dt: float
     ) -> "VolumeCorrection":
-        """`inside` is 2 in the cells that occupied cells surround."""
-        total, cells = grid.scalar(), grid.scalar()
-        kernels.inner_fill(inside, particles.start, particles.volume, total, cells)
-        return cls(box_sum(total, REACH), box_sum(cells, REACH), gain, dt)
+        """`fraction` is the open liquid fraction of every cell (overwritten)."""
+        carried = grid.scalar()
+        kernels.carried_volume(particles.start, particles.volume, np.float32(grid.dx**-3), carried)
+        return cls(box_sum(carried, REACH), box_sum(fraction, REACH), gain, dt)
 
-    def add_to(self, rhs: np.ndarray, liquid: np.ndarray, openness: np.ndarray, grid: Grid) -> None:
+    def add_to(self, rhs: np.ndarray, label: np.ndarray, count: int, openness: np.ndarray, grid: Grid) -> None:
         """Add the wanted divergence times dx [m/s] to the right-hand side of a projection.
 
-        `openness` is the open fraction of the cells: what is inside a solid cannot grow.
+        `label` numbers the `count` components of the liquid; `openness` is the open fraction of the cells, because
+        what is inside a solid cannot grow.
         """
+        carried, held = np.zeros(count), np.zeros(count)
+        least = np.float32(LEAST_HELD)
+        kernels.component_volumes(label, self.carried, self.held, least, carried, held)
+        whole = np.where(held > 0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
         kernels.add_expansion(
-            liquid,
+            label,
             openness,
-            self.total,
-            self.cells,
-            np.float32(grid.dx**3),
-            np.float32(LEAST_CELLS),
+            self.carried,
+            self.held,
+            whole.astype(np.float32),
+            least,
+            np.float32(DEAD),
             np.float32(self.gain),
             np.float32(MOST),
             np.float32(grid.dx / self.dt),

@@ -1,6 +1,7 @@
 """Liquid that comes and goes: initial volumes, sources, sinks, open sides."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,36 +52,37 @@ def pour(setting: Setting, state: State, dt: float) -> None:
     """
     t = state.time
     for number, source in enumerate(setting.scene.sources):
-        if not source.active(t):
+        if t < source.start or state.emitted_to >= source.stop:
             continue
-        first = state.emitted_to <= source.start and t - source.start <= dt
         relative = np.asarray(source.velocity, dtype=float)
         if setting.dim == 2:
             relative[2] = 0.0
-        since = t - source.start
-        elapsed = 0.0 if first else t - state.emitted_to
+        begin, end = max(state.emitted_to, source.start), min(t, source.stop)
         # Several thin layers when the liquid crosses more than half a cell between two steps.
-        layers = max(1, math.ceil(float(np.abs(relative).max()) * elapsed / (0.5 * setting.dx)))
+        count = math.ceil(float(np.abs(relative).max()) * (end - begin) / (0.5 * setting.dx))
+        times = np.linspace(begin, end, count + 1)
+        layers = [(float(b), float(b - a)) for a, b in pairwise(times)]
+        if state.emitted_to < source.start:  # it opens: all that is in it is new
+            layers.insert(0, (source.start, math.inf))
         R, x = source.motion.pose(t)
-        for layer in range(layers):
-            before = elapsed * (layers - layer) / layers  # how long ago this layer began to pour
-            after = elapsed * (layers - layer - 1) / layers
-            points = _layer(setting, source, relative, since - after, before - after, first, number)
-            points += relative * after
+        for when, elapsed in layers:
+            points = _layer(setting, source, relative, when - source.start, elapsed, number)
+            points += relative * (t - when)
             world = points @ R.T + x
             world = world[_admissible(setting, world, t)]
             _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
-        _drive(setting, state.particles, source, t)
+        if source.active(t):
+            _drive(setting, state.particles, source, t)
     state.emitted_to = t
 
 
-def _layer(setting, source, relative, since, elapsed, first, number):  # type: ignore[no-untyped-def]
-    """Points, in the source's own frame, that are in its shape now and were not `elapsed` ago."""
+def _layer(setting, source, relative, since, elapsed, number):  # type: ignore[no-untyped-def]
+    """Points, in the source's own frame, that are in its shape `since` its start and were not `elapsed` before."""
     shift = relative * since
 
     def distance(points: np.ndarray) -> np.ndarray:
         d = source.shape.distance(points)
-        if not first:
+        if math.isfinite(elapsed):
             np.maximum(d, -source.shape.distance(points - relative * elapsed), out=d)
         return d
 

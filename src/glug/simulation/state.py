@@ -16,7 +16,7 @@ class State:
     step: int = 0
     frame: int = 0  # the last completed frame
     substep: int = 0  # steps taken since that frame
-    emitted_to: float = 0.0  # [s] time up to which the sources have poured
+    emitted_to: float = -1.0  # [s] time up to which the sources have poured; negative before they first did
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
 
     def save(self) -> dict[str, np.ndarray]:

@@ -55,12 +55,12 @@ class Step:
             grid = setting.window(state.particles.position)
             state.particles.sort(grid)
         with self.stage("reseed"):
-            inside = band_of(state.particles.start, grid, 1)
-            self.reseed(grid, inside)
+            self.reseed(grid)
         with self.stage("geometry"):
-            solid, phi, volume = self.geometry(grid)
+            solid, phi, fraction = self.geometry(grid)
+            volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
             problem = PressureProblem.build(grid, phi, solid)
-            correction = self.volume_correction(grid, inside, dt)
+            correction = self.volume_correction(grid, fraction, dt)
         with self.stage("transfer_to_grid"):
             velocity, reached = transfer.to_grid(state.particles, grid, setting.particle_volume)
             self.fill_gaps(grid, velocity, reached)
@@ -98,12 +98,12 @@ class Step:
 
     # -- stages ------------------------------------------------------------------------------------------
 
-    def geometry(self, grid: Grid) -> tuple[SolidField, np.ndarray, float]:
-        """Solids and the liquid's distance now, and the liquid's volume [m3]."""
+    def geometry(self, grid: Grid) -> tuple[SolidField, np.ndarray, np.ndarray]:
+        """Solids and the liquid's distance now, and the open liquid fraction of every cell."""
         p = self.state.particles
         solid = self.setting.solid_field(grid, self.state.time)
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
-        return solid, phi, solid.fluid_volume(grid, liquid_volume(phi, grid, CENTRE))
+        return solid, phi, liquid_volume(phi, grid, CENTRE) * solid.openness
 
     def fill_gaps(self, grid: Grid, velocity: Staggered, reached: Staggered) -> None:
         """Faces of liquid cells that no particle reaches take their neighbours' velocity."""
@@ -111,11 +111,11 @@ class Step:
             known = (reached[a] > 0).view(np.uint8)
             extrapolate(velocity[a], known, 2)
 
-    def volume_correction(self, grid: Grid, inside: np.ndarray, dt: float) -> VolumeCorrection | None:
+    def volume_correction(self, grid: Grid, fraction: np.ndarray, dt: float) -> VolumeCorrection | None:
         gain = CORRECTION_GAIN * self.setting.scene.solver.volume_correction
         if gain == 0.0:
             return None
-        return VolumeCorrection.measure(self.state.particles, inside, grid, gain, dt)
+        return VolumeCorrection.measure(self.state.particles, fraction, grid, gain, dt)
 
     def project(
         self,
@@ -193,8 +193,9 @@ class Step:
         if scene.heat is not None and self.state.particles.has("temperature"):
             heat.diffuse(self.state.particles, grid, scene.heat.diffusivity, dt)
 
-    def reseed(self, grid: Grid, inside: np.ndarray) -> None:
+    def reseed(self, grid: Grid) -> None:
         setting, p = self.setting, self.state.particles
+        inside = band_of(p.start, grid, 1)
         least = int(LEAST_PER_CELL * setting.per_cell)
         most = int(MOST_PER_CELL * setting.per_cell)
         limit_per_cell(p, grid, inside, least, most, setting.scene.seed + self.state.step)
