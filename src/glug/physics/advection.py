@@ -13,6 +13,8 @@ from glug.particles.seeding import gradient
 from glug.particles.storage import Particles
 
 MARGIN = 0.01  # cells between a particle and a solid, at least
+STRIDE = 0.2  # cells between the places at which a path is tested: plates half a cell thick do not slip between two
+HALVINGS = 8  # of a stride, to find where a path enters a solid: less than MARGIN is left of it
 
 
 def advect(particles: Particles, grid: Grid, velocity: Staggered, dt: float, max_speed: float) -> None:
@@ -23,12 +25,19 @@ def advect(particles: Particles, grid: Grid, velocity: Staggered, dt: float, max
 
 
 def leave_solids(
-    particles: Particles, grid: Grid, field: SolidField, walls: Walls, solids: Sequence[Solid], t: float
+    particles: Particles,
+    before: np.ndarray,
+    grid: Grid,
+    field: SolidField,
+    walls: Walls,
+    solids: Sequence[Solid],
+    t: float,
+    dt: float,
 ) -> None:
-    """Afterwards no particle is inside a solid or behind a wall.
+    """Afterwards no particle is inside a solid or behind a wall, and none has passed through one.
 
     The sampled distance moves most of them; near solids other than walls the exact distance has the last
-    word, so that edges and plates thinner than a cell hold.
+    word, so that edges and plates thinner than a cell hold. `before` are the positions `dt` ago.
     """
     p = particles.position
     margin = MARGIN * grid.dx
@@ -37,20 +46,65 @@ def leave_solids(
     near = np.empty(len(p), np.bool_)
     corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
     kernels.leave_solids(p, corner, inverse, field.distance, np.float32(margin), lower, upper, near)
-    if not solids or not near.any():
+    if not solids:
+        return
+    near |= np.abs(p - before).max(axis=1) > 0.5 * grid.dx  # fast enough to be beyond a solid by now
+    if not near.any():
         return
     index = np.flatnonzero(near)
-    points = p[index].astype(np.float64)
+    points, start = p[index].astype(np.float64), before[index].astype(np.float64)
+    for solid in solids:
+        _stop_at(solid, start, points, grid, t, dt)
     for _ in range(4):
         moved = np.zeros(len(points), np.bool_)
         for solid in solids:
             d = solid.distance(points, t)
             inside = np.flatnonzero(d < 0.5 * margin)
             if len(inside):
-                away = gradient(partial(solid.distance, t=t), points[inside], 1e-3 * grid.dx, grid.dim)
-                points[inside] += (margin - d[inside])[:, None] * away
+                points[inside] += (margin - d[inside])[:, None] * _normal(solid, points[inside], grid, t)
                 moved[inside] = True
         np.clip(points, walls.lower + np.full(3, margin), walls.upper - np.full(3, margin), out=points)
         if not moved.any():
             break
     p[index] = points
+
+
+def _normal(solid: Solid, points: np.ndarray, grid: Grid, t: float) -> np.ndarray:
+    return gradient(lambda q: solid.distance(q, t), points, 1e-3 * grid.dx, grid.dim)
+
+
+def _stop_at(solid: Solid, start: np.ndarray, points: np.ndarray, grid: Grid, t: float, dt: float) -> None:
+    """Points whose path from `start` passes through the solid slide along the side that they met; in place."""
+    if solid.moving:  # the path as the solid sees it
+        start = start + dt * solid.velocity(start, t)
+    path = points - start
+    length = np.linalg.norm(path, axis=1)
+    at_start, at_end = solid.distance(start, t), solid.distance(points, t)
+    # A path is nowhere nearer than the distances at its ends less its length allow.
+    far = np.maximum(at_start, 0.0) + np.maximum(at_end, 0.0) > length
+    chosen = np.flatnonzero((at_start > 0.0) & ~far)
+    if len(chosen) == 0:
+        return
+    origin, way = start[chosen], path[chosen]
+    count = max(2, math.ceil(float(length[chosen].max()) / (STRIDE * grid.dx)))
+    entered, low = np.ones(len(chosen)), np.zeros(len(chosen))
+    met = np.zeros(len(chosen), np.bool_)
+    for n in range(1, count + 1):
+        inside = ~met & (solid.distance(origin + (n / count) * way, t) < 0.0)
+        entered[inside], low[inside] = n / count, (n - 1) / count
+        met |= inside
+    chosen, origin, way, entered, low = chosen[met], origin[met], way[met], entered[met], low[met]
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + entered)
+        inside = solid.distance(origin + middle[:, None] * way, t) < 0.0
+        entered, low = np.where(inside, middle, entered), np.where(inside, low, middle)
+    hit = origin + low[:, None] * way
+    normal = _normal(solid, hit, grid, t)
+    # Those still inside on the side that they met are pushed out there anyway.
+    through = (at_end[chosen] >= 0.0) | ((normal * _normal(solid, points[chosen], grid, t)).sum(axis=1) <= 0.0)
+    rest = (1.0 - low)[:, None] * way
+    rest -= normal * (rest * normal).sum(axis=1, keepdims=True)
+    slid = hit + MARGIN * grid.dx * normal + rest
+    blocked = solid.distance(slid, t) < 0.0  # sliding leads into another part of the solid
+    slid[blocked] = (hit + MARGIN * grid.dx * normal)[blocked]
+    points[chosen[through]] = slid[through]

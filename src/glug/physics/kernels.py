@@ -362,8 +362,8 @@ def slip_at_solids(axis, area, nodes, h, u, v, w, sx, sy, sz, moving, out):
 
 
 @kernel(parallel=True)
-def stick_to_solids(axis, nodes, s, moving, u):
-    """At the faces of `axis` inside solids, take the solid's velocity (no slip)."""
+def stick_to_solids(axis, area, nodes, s, moving, u):
+    """At the closed faces of `axis` and those inside solids, take the solid's velocity (no slip)."""
     ni, nj, nk = u.shape
     half, zero = np.float32(0.5), np.float32(0.0)
     for slab in prange(ni):
@@ -373,7 +373,7 @@ def stick_to_solids(axis, nodes, s, moving, u):
             y = np.float32(j) if axis == 1 else np.float32(j) + half
             for k in range(nk):
                 z = np.float32(k) if axis == 2 else np.float32(k) + half
-                if trilinear(nodes, x, y, z) <= zero:
+                if area[i, j, k] <= zero or trilinear(nodes, x, y, z) <= zero:
                     u[i, j, k] = s[i, j, k] if moving else zero
 
 

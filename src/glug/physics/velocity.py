@@ -36,7 +36,7 @@ def extend(
     wall = solid.velocity if solid.velocity is not None else solid.area
     if stick:
         for a in grid.axes:
-            kernels.stick_to_solids(a, solid.distance, wall[a], moving, velocity[a])
+            kernels.stick_to_solids(a, solid.area[a], solid.distance, wall[a], moving, velocity[a])
         return
     slipping = tuple(u.copy() for u in velocity)
     for a in grid.axes:

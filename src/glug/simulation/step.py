@@ -182,10 +182,11 @@ class Step:
 
     def advect(self, grid: Grid, velocity: Staggered, solid: SolidField, dt: float, speed: float) -> None:
         setting, p = self.setting, self.state.particles
+        before = p.position.copy() if setting.solids else p.position
         advection.advect(p, grid, velocity, dt, speed)
         end = self.state.time + dt
         after = setting.solid_field(grid, end) if setting.moving else solid
-        advection.leave_solids(p, grid, after, setting.walls, setting.solids, end)
+        advection.leave_solids(p, before, grid, after, setting.walls, setting.solids, end, dt)
         p.age[:] += np.float32(dt)
 
     def heat(self, grid: Grid, dt: float) -> None:
