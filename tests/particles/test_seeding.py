@@ -45,7 +45,8 @@ def below(height: float):
 
 # -- volume -----------------------------------------------------------------------------------------------
 
-# Shares are linear in the distance over one part h = 1/32: on a sphere of radius R = 0.3 that adds h^2 / (4 R^2) = 0.27%.
+# Shares are linear in the distance over one part h = 1/32: on a sphere of radius R = 0.3 that adds
+# h^2 / (4 R^2) = 0.27%.
 # Slivers thinner than LEAST_SHARE of a part are left out, which takes 0.04%; the rest is sampling.
 CENTRES = [(0.5, 0.5, 0.5), (0.513, 0.4871, 0.502), (0.47, 0.531, 0.519)]
 
@@ -212,13 +213,20 @@ def uneven(most: int) -> np.ndarray:
 
 
 def test_merging_keeps_volume_and_momentum():
-    before, after, particles, _ = limited(uneven(60), band=0)
-    assert particles.next_id == len(crowd(uneven(60))[0])  # nothing was split
+    before, after, particles, _ = limited(uneven(24), band=0)
+    assert particles.next_id == len(crowd(uneven(24))[0])  # nothing was split
     assert np.abs(after - before).max() < 1e-6 * before[0]
 
 
+def test_merging_keeps_heat():
+    particles, _ = crowd(uneven(24))
+    before = (particles.volume.astype(np.float64) * particles.temperature).sum()
+    _, _, after, _ = limited(uneven(24), band=0)
+    assert (after.volume.astype(np.float64) * after.temperature).sum() == pytest.approx(before, rel=1e-6)
+
+
 def test_merging_brings_every_cell_to_the_limit():
-    counts = uneven(60)
+    counts = uneven(24)
     _, _, particles, grid = limited(counts, band=0)
     now = np.diff(particles.start[: grid.cells + 1]).reshape(grid.shape)
     assert counts.max() > MOST
@@ -254,6 +262,6 @@ def test_empty_cells_stay_empty():
 
 
 def test_merged_temperature_stays_within_that_of_its_particles():
-    _, _, particles, _ = limited(uneven(60), band=0)
+    _, _, particles, _ = limited(uneven(24), band=0)
     assert particles.temperature.min() >= 10.0
     assert particles.temperature.max() <= 20.0

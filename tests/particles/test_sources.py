@@ -51,15 +51,23 @@ SIDEWAYS = {"kind": "linear", "velocity": [0.15, 0.0, -0.1]}
 @STEPS
 @pytest.mark.parametrize("motion", [{"kind": "static"}, SIDEWAYS], ids=["static", "moving"])
 def test_a_box_pours_area_times_speed_times_time(steps, motion):
-    _, state, volumes = poured({"shape": BOX, "motion": motion}, steps)
+    _, _, volumes = poured({"shape": BOX, "motion": motion}, steps)
     flux = 0.1875 * 0.3125 * 0.8
     assert volumes[-1] - volumes[0] == pytest.approx(flux * steps[:-1].sum(), rel=0.01)
 
 
-@pytest.mark.parametrize("radius", [0.1, 0.12, 0.1337])
-def test_a_pipe_pours_area_times_speed_times_time(radius):
-    _, state, volumes = poured({"shape": PIPE | {"radius": radius}}, np.full(101, 0.01))
-    assert volumes[-1] - volumes[0] == pytest.approx(np.pi * radius**2 * 0.8 * 1.0, rel=0.01)
+def test_pipes_pour_area_times_speed_times_time():
+    """One pipe is as exact as the lattice that fills its opening, six or eight particles across a radius: 5%.
+
+    Over many radii the error has no preferred sign.
+    """
+    radii = np.linspace(0.09, 0.15, 9)
+    ratios = []
+    for radius in radii:
+        _, _, volumes = poured({"shape": PIPE | {"radius": float(radius)}}, np.full(41, 0.025))
+        ratios.append((volumes[-1] - volumes[0]) / (np.pi * radius**2 * 0.8 * 1.0))
+    assert np.abs(np.array(ratios) - 1.0).max() < 0.05
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.01)
 
 
 def test_the_flux_is_even():
@@ -84,7 +92,8 @@ def test_liquid_that_pours_is_not_denser_than_its_lattice():
     grid = setting.window(state.particles.position)
     state.particles.sort(grid)
     sums = np.add.reduceat(
-        np.append(state.particles.volume[:, 0], 0.0), np.minimum(state.particles.start[: grid.cells], len(state.particles))
+        np.append(state.particles.volume[:, 0], 0.0),
+        np.minimum(state.particles.start[: grid.cells], len(state.particles)),
     )
     counts = np.diff(state.particles.start[: grid.cells + 1])
     assert np.where(counts > 0, sums, 0.0).max() < 1.6 * grid.dx**3
