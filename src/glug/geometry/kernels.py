@@ -144,6 +144,14 @@ def volume_fraction(field, kx, ky, kz, far, out):
                     out[i, j, k] = cube_fraction(v)
 
 
+@kernel(inline=True)
+def positive_fraction(a, b, c, d):
+    """Fraction of a square where the distance is positive; a face in the surface of a solid is closed."""
+    if max(max(a, b), max(c, d)) <= 0.0:
+        return 0.0
+    return 1.0 - square_fraction(a, b, c, d)
+
+
 @kernel(parallel=True)
 def open_areas(nodes, ax, ay, az):
     """Fraction of every face where the node-sampled solid distance is positive."""
@@ -155,13 +163,13 @@ def open_areas(nodes, ax, ay, az):
                 a = np.float64(nodes[i, j, k])
                 if j < nj and k < nk:
                     b, c, d = nodes[i, j + 1, k], nodes[i, j + 1, k + 1], nodes[i, j, k + 1]
-                    ax[i, j, k] = 1.0 - square_fraction(a, np.float64(b), np.float64(c), np.float64(d))
+                    ax[i, j, k] = positive_fraction(a, np.float64(b), np.float64(c), np.float64(d))
                 if i < ni and k < nk:
                     b, c, d = nodes[i + 1, j, k], nodes[i + 1, j, k + 1], nodes[i, j, k + 1]
-                    ay[i, j, k] = 1.0 - square_fraction(a, np.float64(b), np.float64(c), np.float64(d))
+                    ay[i, j, k] = positive_fraction(a, np.float64(b), np.float64(c), np.float64(d))
                 if i < ni and j < nj:
                     b, c, d = nodes[i + 1, j, k], nodes[i + 1, j + 1, k], nodes[i, j + 1, k]
-                    az[i, j, k] = 1.0 - square_fraction(a, np.float64(b), np.float64(c), np.float64(d))
+                    az[i, j, k] = positive_fraction(a, np.float64(b), np.float64(c), np.float64(d))
 
 
 # -- redistancing ----------------------------------------------------------------------------------------
