@@ -94,6 +94,19 @@ def liquid_distance(
     return phi
 
 
+def fill_hidden(phi: np.ndarray, hidden: np.ndarray) -> None:
+    """Cells split by a thin solid are as deep in the liquid as their deepest neighbour: the solid is no air."""
+    if len(hidden) == 0:
+        return
+    deepest = phi[tuple(hidden.T)]
+    for a in range(3):
+        for side in (-1, 1):
+            other = hidden.copy()
+            other[:, a] = np.clip(other[:, a] + side, 0, phi.shape[a] - 1)
+            deepest = np.minimum(deepest, phi[tuple(other.T)])
+    phi[tuple(hidden.T)] = deepest
+
+
 def cut_solid(phi: np.ndarray, grid: Grid, nodes: np.ndarray, refine: int) -> SampledDistance:
     """The liquid outside the solid, for surfaces: max(phi, -solid distance), as samples in the world."""
     kernels.subtract_solid(phi, nodes, np.float32(1.0 / refine))

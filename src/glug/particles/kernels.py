@@ -261,14 +261,12 @@ def to_particles_apic(position, velocity, affine, corner, inverse, u, v, w):
 
 
 @kernel(parallel=True)
-def add_interpolated(position, corner, inverse, field, values):
-    """values += field(x) for a cell-centred field."""
-    half = np.float32(0.5)
-    for n in prange(position.shape[0]):
-        x = (position[n, 0] - corner[0]) * inverse - half
-        y = (position[n, 1] - corner[1]) * inverse - half
-        z = (position[n, 2] - corner[2]) * inverse - half
-        values[n, 0] += trilinear(field, x, y, z)
+def add_per_cell(start, change, values):
+    """values += change of the particle's cell."""
+    flat = change.ravel()
+    for c in prange(flat.size):
+        for n in range(start[c], start[c + 1]):
+            values[n, 0] += flat[c]
 
 
 # -- motion -----------------------------------------------------------------------------------------------
@@ -358,29 +356,32 @@ def leave_solids(position, corner, inverse, nodes, margin, lower, upper, near):
 
 
 @kernel
-def merge_crowded(position, velocity, affine, mass, start, most):
-    """In cells with more than `most` particles, merge the surplus into earlier ones; merged mass is zero.
+def crowded_pairs(volume, start, most, kept, absorbed, share):
+    """In cells with more than `most` particles, pair the surplus with earlier ones; their volume moves there.
 
-    Mass and momentum are kept. Returns the number of particles that were absorbed.
+    `share` is the absorbed particle's part of the pair's volume, in the order of the pairs. Returns their number;
+    it stops when the outputs are full.
     """
-    absorbed = 0
+    count = 0
     for c in range(start.size - 2):
-        count = start[c + 1] - start[c]
-        for e in range(count - most):
-            a = start[c] + e % most
-            b = start[c + 1] - 1 - e
-            total = mass[a, 0] + mass[b, 0]
-            f = mass[b, 0] / total
-            for q in range(3):
-                position[a, q] += f * (position[b, q] - position[a, q])
-                velocity[a, q] += f * (velocity[b, q] - velocity[a, q])
-            if affine.shape[0] > 0:
-                for q in range(9):
-                    affine[a, q] += f * (affine[b, q] - affine[a, q])
-            mass[a, 0] = total
-            mass[b, 0] = np.float32(0.0)
-            absorbed += 1
-    return absorbed
+        surplus = start[c + 1] - start[c] - most
+        for e in range(surplus):
+            if count == kept.size:
+                return count
+            a, b = start[c] + e % most, start[c + 1] - 1 - e
+            total = volume[a, 0] + volume[b, 0]
+            kept[count], absorbed[count], share[count] = a, b, volume[b, 0] / total
+            volume[a, 0], volume[b, 0] = total, np.float32(0.0)
+            count += 1
+    return count
+
+
+@kernel
+def blend_pairs(values, kept, absorbed, share):
+    """Weighted mean of each pair, written to the one that is kept."""
+    for n in range(kept.size):
+        for q in range(values.shape[1]):
+            values[kept[n], q] += share[n] * (values[absorbed[n], q] - values[kept[n], q])
 
 
 @kernel

@@ -37,12 +37,12 @@ def hashed(index: np.ndarray, seed: int) -> np.ndarray:
 
 
 def jittered(
-    lower: np.ndarray, upper: np.ndarray, origin: np.ndarray, spacing: float, dim: int, seed: int
-) -> "list[np.ndarray]":
+    lower: np.ndarray, upper: np.ndarray, origin: np.ndarray, spacing: float, dim: int, seed: int, width: float
+) -> list[np.ndarray]:
     """Points of the jittered lattice in a box, in chunks of (n, 3).
 
-    Lattice part i covers origin + [i, i + 1) spacing; in 2D all points have z = origin + spacing-independent
-    mid-depth, which the caller sets.
+    Part i covers origin + [i, i + 1) spacing; its point lies within `width` of it around the middle. In 2D there is
+    one layer, whose z the caller sets.
     """
     low = np.floor((np.asarray(lower) - origin) / spacing).astype(np.int64)
     high = np.ceil((np.asarray(upper) - origin) / spacing).astype(np.int64)
@@ -56,7 +56,7 @@ def jittered(
         axes.append(low[2] + np.arange(counts[2]))
         index = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
         random = np.stack([hashed(index, 3 * seed + a) for a in range(3)], axis=1)
-        chunks.append(origin + spacing * (index + 0.5 + JITTER * (random - 0.5)))
+        chunks.append(origin + spacing * (index + 0.5 + width * (random - 0.5)))
     return chunks
 
 
@@ -71,10 +71,13 @@ def seed_region(
     dim: int,
     seed: int,
 ) -> np.ndarray:
-    """Points of the jittered lattice where `distance` is negative, (n, 3) [m]."""
+    """Points of the jittered lattice where `distance` is negative, (n, 3) [m].
+
+    They are random over the whole of each part, so that any cross-section gets its share on average.
+    """
     spacing = dx / parts_per_axis(per_cell, dim)
     found = [np.zeros((0, 3))]
-    for points in jittered(lower, upper, origin, spacing, dim, seed):
+    for points in jittered(lower, upper, origin, spacing, dim, seed, 1.0):
         if dim == 2:
             points[:, 2] = 0.5 * dx
         found.append(points[distance(points) < 0.0])
@@ -99,7 +102,7 @@ def fill_region(
     """
     spacing = dx / parts_per_axis(per_cell, dim)
     points, shares = [np.zeros((0, 3))], [np.zeros(0)]
-    for jitter in jittered(lower - spacing, upper + spacing, origin, spacing, dim, seed):
+    for jitter in jittered(lower - spacing, upper + spacing, origin, spacing, dim, seed, JITTER):
         centre = origin + spacing * (np.floor((jitter - origin) / spacing) + 0.5)
         if dim == 2:
             jitter[:, 2] = centre[:, 2] = 0.5 * dx
@@ -129,18 +132,25 @@ def gradient(distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, s
     return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-30)
 
 
-def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: int, most: int, seed: int) -> None:
+def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: int, most: int, seed: int) -> bool:
     """Merge particles in cells with more than `most`, split one in cells inside the liquid with fewer than `least`.
 
-    Volume and momentum are kept. The particles are sorted; absorbed ones stay with no volume and new ones come
-    last, both until the next sort. `band` is 2 in cells that occupied cells surround.
+    Volume, momentum and heat are kept. The particles are sorted; absorbed ones stay with no volume and new ones come
+    last, both until the next sort. `band` is 2 in cells that occupied cells surround. Returns whether there are any.
     """
     p = particles
-    kernels.merge_crowded(p.position, p.velocity, p.affine_or_none, p.volume, p.start, most)
-    found = np.empty(max(1024, grid.cells // 16), np.int32)
+    room = len(p) // 2 + 1
+    kept, absorbed, share = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
+    merged = kernels.crowded_pairs(p.volume, p.start, most, kept, absorbed, share)
+    if merged:
+        for name, values in p.attributes.items():
+            if name not in ("volume", "id", "liquid"):
+                kernels.blend_pairs(values, kept[:merged], absorbed[:merged], share[:merged])
+    found = np.empty(grid.cells, np.int32)
     count = kernels.sparse_cells(p.start, band, least, found)
     if count:
         _split(p, grid, found[:count], seed)
+    return bool(merged or count)
 
 
 def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:

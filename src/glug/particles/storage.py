@@ -52,6 +52,10 @@ class Particles:
         """The affine rows, or an array of no rows when the transfer is not affine."""
         return self.attributes.get("affine", np.zeros((0, 9), np.float32))
 
+    def occupied(self, grid: Grid) -> np.ndarray:
+        """1 in the cells of `grid` that hold particles (uint8); the particles are sorted."""
+        return (np.diff(self.start[:-1]).reshape(grid.shape) > 0).view(np.uint8)
+
     def append(self, position: np.ndarray, **values: np.ndarray | float) -> None:
         """Add particles; attributes that are not given start at zero, ids are new."""
         count = len(position)

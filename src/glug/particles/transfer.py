@@ -55,7 +55,6 @@ def cell_means(values: np.ndarray, particles: Particles, grid: Grid, missing: fl
     return out
 
 
-def add_to_particles(values: np.ndarray, particles: Particles, grid: Grid, change: np.ndarray) -> None:
-    """Add a cell-centred change, interpolated, to a particle attribute."""
-    corner, inverse = _frame(grid)
-    kernels.add_interpolated(particles.position, corner, inverse, change, values)
+def add_per_cell(values: np.ndarray, particles: Particles, change: np.ndarray) -> None:
+    """Add a cell's change to an attribute of all its particles."""
+    kernels.add_per_cell(particles.start, change, values)

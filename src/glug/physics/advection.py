@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -33,8 +32,10 @@ def leave_solids(
     solids: Sequence[Solid],
     t: float,
     dt: float,
-) -> None:
+) -> float:
     """Afterwards no particle is inside a solid or behind a wall, and none has passed through one.
+
+    Returns the volume [m3] of liquid that found no room between solids; its particles lose it.
 
     The sampled distance moves most of them; near solids other than walls the exact distance has the last
     word, so that edges and plates thinner than a cell hold. `before` are the positions `dt` ago.
@@ -47,10 +48,10 @@ def leave_solids(
     corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
     kernels.leave_solids(p, corner, inverse, field.distance, np.float32(margin), lower, upper, near)
     if not solids:
-        return
+        return 0.0
     near |= np.abs(p - before).max(axis=1) > 0.5 * grid.dx  # fast enough to be beyond a solid by now
     if not near.any():
-        return
+        return 0.0
     index = np.flatnonzero(near)
     points, start = p[index].astype(np.float64), before[index].astype(np.float64)
     for solid in solids:
@@ -67,6 +68,10 @@ def leave_solids(
         if not moved.any():
             break
     p[index] = points
+    lost = index[np.any([solid.distance(points, t) < 0.0 for solid in solids], axis=0)]
+    volume = float(particles.volume[lost].sum(dtype=np.float64))
+    particles.volume[lost] = 0.0  # the next sort drops them
+    return volume
 
 
 def _normal(solid: Solid, points: np.ndarray, grid: Grid, t: float) -> np.ndarray:

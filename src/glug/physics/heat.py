@@ -1,33 +1,31 @@
-"""Heat exchange: the temperature of the particles is diffused on the grid."""
+"""Heat exchange: the temperature of the particles is diffused between the cells that hold liquid."""
 
 import math
 
 import numpy as np
 
-from glug.geometry import kernels
-from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid
 from glug.particles.storage import Particles
-from glug.particles.transfer import add_to_particles, cell_means
+from glug.particles.transfer import add_per_cell, cell_means
+from glug.physics import kernels
 
-# One pass of `geometry.kernels.smooth` mixes half of a sample with the mean of its neighbours: it diffuses by
-# dx^2 / 12 (the second moment of its weights along an axis, halved).
-SPREAD_PER_PASS = 1.0 / 12.0
+MOST_SHARE = 1.0 / 8.0  # of a temperature difference that one pass may exchange with each of six neighbours
 
 
 def diffuse(particles: Particles, grid: Grid, diffusivity: float, dt: float) -> None:
-    """Blur the cells' mean temperature over sqrt(2 diffusivity dt) and hand the change to the particles."""
-    number = diffusivity * dt / grid.dx**2 / SPREAD_PER_PASS
+    """Exchange heat between neighbouring occupied cells for `dt` [s]; air takes none.
+
+    T_c += D dt / dx^2 sum over occupied neighbours (T_n - T_c), in passes small enough to be monotone. All particles
+    of a cell take its change, so no temperature leaves the range and the sum over the cells is kept.
+    """
+    number = diffusivity * dt / grid.dx**2
     if number <= 0.0:
         return
-    temperature = cell_means(particles.temperature, particles, grid, math.nan)
-    known = np.isfinite(temperature).astype(np.uint8)
-    temperature[known == 0] = 0.0
-    extrapolate(temperature, known, 2)
-    passes = max(1, math.ceil(number))
-    share = np.float32(number / passes)
-    blurred, other = temperature.copy(), np.empty_like(temperature)
+    passes = max(1, math.ceil(number / MOST_SHARE))
+    occupied = particles.occupied(grid)
+    before = cell_means(particles.temperature, particles, grid, 0.0)
+    now, other = before.copy(), before.copy()
     for _ in range(passes):
-        kernels.smooth(blurred, other)
-        blurred += share * (other - blurred)
-    add_to_particles(particles.temperature, particles, grid, blurred - temperature)
+        kernels.exchange_heat(now, occupied, np.float32(number / passes), other)
+        now, other = other, now
+    add_per_cell(particles.temperature, particles, now - before)

@@ -345,6 +345,9 @@ def slip_at_solids(axis, area, nodes, h, u, v, w, sx, sy, sz, moving, out):
                 gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
                 norm = gx * gx + gy * gy + gz * gz
                 if norm < np.float32(0.01) * h * h:
+                    # A solid too thin for the corners to see its sides: nothing passes.
+                    own = sx[i, j, k] if axis == 0 else (sy[i, j, k] if axis == 1 else sz[i, j, k])
+                    out[i, j, k] = own if moving else zero
                     continue
                 into = (
                     gx * trilinear(u, x, y - half, z - half)
@@ -417,3 +420,32 @@ def clear_unknown(known, field):
             for k in range(nk):
                 if known[i, j, k] == 0:
                     field[i, j, k] = np.float32(0.0)
+
+
+# -- heat -------------------------------------------------------------------------------------------------
+
+
+@kernel(parallel=True)
+def exchange_heat(temperature, occupied, share, out):
+    """One pass of diffusion between occupied cells; others keep their value."""
+    ni, nj, nk = temperature.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                t = temperature[i, j, k]
+                change = np.float32(0.0)
+                if occupied[i, j, k]:
+                    if i > 0 and occupied[i - 1, j, k]:
+                        change += temperature[i - 1, j, k] - t
+                    if i < ni - 1 and occupied[i + 1, j, k]:
+                        change += temperature[i + 1, j, k] - t
+                    if j > 0 and occupied[i, j - 1, k]:
+                        change += temperature[i, j - 1, k] - t
+                    if j < nj - 1 and occupied[i, j + 1, k]:
+                        change += temperature[i, j + 1, k] - t
+                    if k > 0 and occupied[i, j, k - 1]:
+                        change += temperature[i, j, k - 1] - t
+                    if k < nk - 1 and occupied[i, j, k + 1]:
+                        change += temperature[i, j, k + 1] - t
+                out[i, j, k] = t + share * change

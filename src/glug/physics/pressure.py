@@ -71,8 +71,8 @@ class PressureProblem:
         """
         rhs = self.grid.scalar()
         kernels.divergence_rhs(*velocity, *self.solid.area, self.liquid, rhs)
-        if self.solid.velocity is not None:
-            kernels.closed_flux(*self.solid.velocity, *self.solid.area, self.liquid, rhs)
+        if self.solid.velocity is not None and self.solid.clear is not None:
+            kernels.closed_flux(*self.solid.velocity, *self.solid.clear, self.liquid, rhs)
         if correction is not None:
             components = self.components
             correction.add_to(rhs, components.label, len(components.cells), self.solid.openness, self.grid)

@@ -9,6 +9,7 @@ from glug import jit
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.liquid import cut_solid, liquid_distance
 from glug.geometry.surface import surface_mesh
+from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid
 from glug.particles import transfer
 from glug.scene import Scene, load
@@ -31,7 +32,7 @@ class Simulation:
 
     def __init__(self, scene: Scene | str | dict[str, Any], threads: int | None = None):
         self.scene = load(scene)
-        jit.set_threads(threads)
+        self.threads = threads
         self.setting = Setting(self.scene)
         self.state = initial_state(self.setting)
         self.steps: list[StepStats] = []  # since the last frame
@@ -40,7 +41,8 @@ class Simulation:
         """One time step; `state.frame` grows when it completes a frame."""
         if self.steps and self.state.substep == 0:
             self.steps = []
-        stats = Step(self.setting, self.state).run()
+        with jit.threads(self.threads):
+            stats = Step(self.setting, self.state).run()
         self.steps.append(stats)
         return stats
 
@@ -66,7 +68,7 @@ class Simulation:
         """The simulation of `scene` in the state of a checkpoint."""
         simulation = cls.__new__(cls)
         simulation.scene = load(scene)
-        jit.set_threads(threads)
+        simulation.threads = threads
         simulation.setting = Setting(simulation.scene)
         simulation.state = State.restore(data)
         simulation.steps = []
@@ -74,6 +76,10 @@ class Simulation:
 
     def frame(self) -> Frame:
         """The present state as a frame: surface, particles, poses of moving solids."""
+        with jit.threads(self.threads):
+            return self._frame()
+
+    def _frame(self) -> Frame:
         setting, state = self.setting, self.state
         particles = state.particles
         grid = setting.window(particles.position)
@@ -109,8 +115,6 @@ class Simulation:
 
 def sample_velocity(grid: Grid, velocity: tuple, reached: tuple, points: np.ndarray) -> np.ndarray:
     """Velocity (n, 3) [m/s] at points, from the faces that particles reach."""
-    from glug.grids.extrapolate import extrapolate
-
     out = np.zeros((len(points), 3), np.float32)
     local = ((points - grid.corner) / grid.dx).astype(np.float32)
     for a in grid.axes:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from glug.errors import SolverError
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.liquid import band_of, liquid_distance
+from glug.geometry.liquid import band_of, fill_hidden, liquid_distance
 from glug.geometry.solids import SolidField
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import CENTRE, Grid, Staggered
@@ -19,6 +20,7 @@ from glug.physics.pressure import PressureProblem
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.volume import VolumeCorrection
+from glug.scene.bodies import Solid, Source
 from glug.simulation.frame import StepStats
 from glug.simulation.pouring import drain, pour
 from glug.simulation.setting import Setting
@@ -39,6 +41,7 @@ class Step:
         self.state = state
         self.seconds: dict[str, float] = {}
         self.solves: dict[str, SolveStats] = {}
+        self.warnings: list[str] = []
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -56,6 +59,8 @@ class Step:
             state.particles.sort(grid)
         with self.stage("reseed"):
             self.reseed(grid)
+        with self.stage("heat"):
+            self.heat(grid, dt)
         with self.stage("geometry"):
             solid, phi, fraction = self.geometry(grid)
             volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
@@ -80,17 +85,25 @@ class Step:
             layers = math.ceil(setting.scene.time.cfl) + 2
             extend(grid, velocity, solid, problem.liquid, reached, layers, stick=setting.viscous)
             speed = fastest(velocity)
+            if not math.isfinite(speed):
+                raise SolverError(f"step {state.step + 1}: a velocity is not finite")
         if setting.scene.output.fields:
             pressure = (q * (setting.density * setting.dx / dt)).astype(np.float32)
-            state.fields = {"phi": phi, "u": velocity[0], "v": velocity[1], "w": velocity[2], "p": pressure}
+            state.fields = {
+                "phi": phi,
+                "u": velocity[0],
+                "v": velocity[1],
+                "w": velocity[2],
+                "p": pressure,
+                "corner": grid.corner,
+                "dx": np.array(grid.dx),
+            }
         with self.stage("transfer_to_particles"):
             self.to_particles(grid, velocity, before)
         del q, before, problem, reached, phi
         with self.stage("advect"):
             self.advect(grid, velocity, solid, dt, speed)
         del velocity
-        with self.stage("heat"):
-            self.heat(grid, dt)
         self.finish_clock(dt)
         with self.stage("sort"):
             drain(setting, state.particles)
@@ -103,6 +116,7 @@ class Step:
         p = self.state.particles
         solid = self.setting.solid_field(grid, self.state.time)
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
+        fill_hidden(phi, solid.hidden)
         return solid, phi, liquid_volume(phi, grid, CENTRE) * solid.openness
 
     def fill_gaps(self, grid: Grid, velocity: Staggered, reached: Staggered) -> None:
@@ -186,7 +200,9 @@ class Step:
         advection.advect(p, grid, velocity, dt, speed)
         end = self.state.time + dt
         after = setting.solid_field(grid, end) if setting.moving else solid
-        advection.leave_solids(p, before, grid, after, setting.walls, setting.solids, end, dt)
+        lost = advection.leave_solids(p, before, grid, after, setting.walls, setting.solids, end, dt)
+        if lost > 0.0:
+            self.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
         p.age[:] += np.float32(dt)
 
     def heat(self, grid: Grid, dt: float) -> None:
@@ -196,10 +212,11 @@ class Step:
 
     def reseed(self, grid: Grid) -> None:
         setting, p = self.setting, self.state.particles
-        inside = band_of(p.start, grid, 1)
-        least = int(LEAST_PER_CELL * setting.per_cell)
+        least = max(2, math.ceil(LEAST_PER_CELL * setting.per_cell))
         most = int(MOST_PER_CELL * setting.per_cell)
-        limit_per_cell(p, grid, inside, least, most, setting.scene.seed + self.state.step)
+        inside = band_of(p.start, grid, 1)
+        if limit_per_cell(p, grid, inside, least, most, setting.scene.seed + self.state.step):
+            p.sort(grid)
 
     def finish_clock(self, dt: float) -> None:
         """Move the clock, exactly onto the frame when this step reaches it."""
@@ -215,7 +232,7 @@ class Step:
     def report(self, grid: Grid, dt: float, volume: float, speed: float) -> StepStats:
         state = self.state
         frame = state.frame if state.substep == 0 else state.frame + 1
-        warnings = [
+        warnings = self.warnings + [
             f"{name}: not converged after {s.iterations} iterations (residual {s.residual:.1e})"
             for name, s in self.solves.items()
             if not s.converged
@@ -241,6 +258,15 @@ def fastest(velocity: Staggered) -> float:
     return math.sqrt(sum(max(float(u.max()), -float(u.min())) ** 2 for u in velocity))
 
 
+def moving_speed(body: Solid | Source, t: float) -> float:
+    """Largest speed [m/s] of a solid or of a source's liquid at the corners of its bounding box."""
+    lower, upper = body.bounds(t)
+    box = np.array([np.where(np.isfinite(c), c, 0.0) for c in (lower, upper)])
+    corners = np.array([[box[i, 0], box[j, 1], box[k, 2]] for i, j, k in np.ndindex(2, 2, 2)])
+    velocity = body.velocity(corners, t) if isinstance(body, Solid) else body.velocity_at(corners, t)
+    return float(np.linalg.norm(velocity, axis=1).max())
+
+
 def choose_time_step(setting: Setting, state: State) -> float:
     """The largest equal step to the next frame in which nothing crosses more than `cfl` cells."""
     times = setting.scene.time
@@ -248,10 +274,14 @@ def choose_time_step(setting: Setting, state: State) -> float:
     reach = times.cfl * setting.dx
     v = state.particles.velocity
     speed = math.sqrt(sum(float(np.abs(v[:, a]).max(initial=0.0)) ** 2 for a in range(3))) if len(v) else 0.0
+    end = state.time + remaining
+    bodies: list[Solid | Source] = [
+        *(s for s in setting.solids if s.moving),
+        *(s for s in setting.scene.sources if s.active(state.time)),
+    ]
     # A body at rest must not fall farther than `reach` within the step either.
     speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
-    for source in setting.scene.sources:
-        speed = max(speed, float(np.linalg.norm(source.velocity)))
+    speed = max([speed, *(moving_speed(body, t) for body in bodies for t in (state.time, end))])
     steps = max(1, math.ceil(remaining * speed / reach - 1e-6))
     steps = max(1, min(steps, times.max_substeps - state.substep))
     return remaining / steps

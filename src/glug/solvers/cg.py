@@ -65,6 +65,8 @@ def conjugate_gradients(
         return total, float(peaks.max(initial=0.0)) if np.isfinite(total) else np.nan
 
     def finish(iterations: int, residual: float, converged: bool) -> SolveStats:
+        if not np.isfinite(residual):
+            raise SolverError(f"{system.name}: the solution is not finite after {iterations} iterations")
         seconds = time.perf_counter() - begin
         return SolveStats(system.name, system.unknowns, iterations, residual, seconds, converged)
 
