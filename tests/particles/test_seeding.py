@@ -99,6 +99,22 @@ def test_a_box_between_cell_borders_is_filled_exactly(lower):
     assert shares.sum() * (DX / 2) ** 3 == pytest.approx(np.prod(opposite - corner), rel=1e-12)
 
 
+def wedge(points):
+    """Below y = 0.6 and left of a plane that leans over it: an edge of 45 degrees."""
+    return np.maximum(points[:, 1] - 0.6, (points[:, 0] - 0.51 - (points[:, 1] - 0.3)) * np.sqrt(0.5))
+
+
+@pytest.mark.parametrize(
+    "region",
+    [wedge, sphere((0.513, 0.487, 0.502), 0.3), box(np.full(3, 0.261), np.array([0.763, 0.641, 0.702]))],
+    ids=["wedge", "sphere", "box"],
+)
+def test_no_particle_lies_outside_its_region(region):
+    position, _ = fill(region, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+    assert len(position) > 1000
+    assert region(position).max() <= 0.0
+
+
 # -- flat surfaces ----------------------------------------------------------------------------------------
 
 HEIGHTS = [0.5, 0.503, 0.51, 0.5156, 0.5201, 0.5287, 0.5312]

@@ -115,11 +115,27 @@ def fill_region(
         inner = 0.5 + depth[cut]  # thickness of the inner side, in parts
         wobble = jitter[cut] - centre[cut]
         wobble -= normal * (wobble * normal).sum(axis=1, keepdims=True)
-        points.append(centre[cut] - normal * (spacing * 0.5 * (1.0 - inner))[:, None] + wobble)
+        placed = centre[cut] - normal * (spacing * 0.5 * (1.0 - inner))[:, None] + wobble
+        points.append(_pulled_in(distance, placed, spacing, dim))
         shares.append(inner)
     position, share = np.concatenate(points), np.concatenate(shares)
     keep = share > LEAST_SHARE
     return position[keep], share[keep]
+
+
+def _pulled_in(
+    distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, spacing: float, dim: int
+) -> np.ndarray:
+    """The points, those that an edge of the region left outside moved to just inside it."""
+    out = np.arange(len(points))
+    for _ in range(16):  # in an edge of 45 degrees every second one halves what is left
+        d = distance(points[out])
+        out, d = out[d >= 0.0], d[d >= 0.0]
+        if len(out) == 0:
+            break
+        normal = gradient(distance, points[out], 1e-3 * spacing, dim)
+        points[out] -= normal * (d + 1e-2 * spacing)[:, None]
+    return points
 
 
 def gradient(distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, step: float, dim: int) -> np.ndarray:
