@@ -1,44 +1,55 @@
 """How large a scene gets, before it runs."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from glug.scene import Scene
+from glug.scene.bodies import Source
 from glug.simulation.setting import BORDER, Setting
 
-# Measured by `glug bench step`: what a step holds at its peak.
-BYTES_PER_CELL = 150.0
-BYTES_PER_PARTICLE = 110.0
+# Bytes at the peak of a step and of a frame, measured (`glug bench memory`).
+STEP_PER_CELL = 110.0  # geometry, velocities, pressure solve
+VISCOSITY_PER_CELL = 90.0  # what a viscosity solve adds
+FRAME_PER_SAMPLE = 21.0  # per sample of the surface's lattice
+PER_PARTICLE = 100.0
 SAMPLES = 48  # per axis, to measure the volume of shapes
 
 
 def estimate(scene: Scene) -> dict[str, float]:
-    """Particles, cells of the window and bytes of memory at the largest moment of a run."""
+    """Particles, cells of the window and bytes of memory at the largest moment of a run.
+
+    Memory is that of fields and particles, on top of about 0.2 GB for Python, libraries and kernels.
+    """
     setting = Setting(scene)
     lower, upper = scene.domain.lower, scene.domain.upper
     liquid = sum(_volume(v.shape.distance, *v.shape.bounds(), lower, upper) for v in scene.volumes)
-    reach_low = [np.maximum(v.shape.bounds()[0], lower) for v in scene.volumes]
-    reach_high = [np.minimum(v.shape.bounds()[1], upper) for v in scene.volumes]
+    tops = [min(float(v.shape.bounds()[1][1]), float(upper[1])) for v in scene.volumes]
     for source in scene.sources:
-        duration = max(0.0, min(source.stop, scene.time.duration) - source.start)
-        liquid += _flux(source, setting.dx) * duration
-        reach_low.append(np.maximum(source.bounds(source.start)[0], lower))
-        reach_high.append(np.minimum(source.bounds(source.start)[1], upper))
+        liquid += _flux(source, lower, upper) * max(0.0, min(source.stop, scene.time.duration) - source.start)
+        tops.append(min(float(source.bounds(source.start)[1][1]), float(upper[1])))
     room = float(np.prod((upper - lower)[: scene.domain.dim])) * (setting.dx if scene.domain.dim == 2 else 1.0)
-    liquid = min(liquid, room)
+    particles = min(liquid, room) / setting.particle_volume
     # Liquid spreads over the floor but seldom rises: the window is the domain up to the highest start.
     size = np.array(upper - lower)
-    size[1] = np.max(reach_high, axis=0)[1] - lower[1]
+    size[1] = max(tops) - lower[1]
     cells = 1.0
     for a in range(scene.domain.dim):
         cells *= math.ceil((size[a] / setting.dx + 2 * BORDER) / 8) * 8
-    particles = liquid / setting.particle_volume
-    memory = BYTES_PER_CELL * cells + BYTES_PER_PARTICLE * particles
+    step = STEP_PER_CELL + (VISCOSITY_PER_CELL if setting.viscous else 0.0)
+    frame = FRAME_PER_SAMPLE * scene.surface.resolution**scene.domain.dim
+    memory = max(step, frame) * cells + PER_PARTICLE * particles
     return {"particles": particles, "cells": cells, "memory": memory}
 
 
-def _volume(distance, low, high, lower, upper) -> float:  # type: ignore[no-untyped-def]
+def _volume(
+    distance: Callable[[np.ndarray], np.ndarray],
+    low: np.ndarray,
+    high: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> float:
     """Volume of a shape inside the domain [m3], by sampling."""
     low, high = np.maximum(low, lower), np.minimum(high, upper)
     if np.any(high <= low):
@@ -48,9 +59,11 @@ def _volume(distance, low, high, lower, upper) -> float:  # type: ignore[no-unty
     return float((distance(points) < 0.0).mean() * np.prod(high - low))
 
 
-def _flux(source, dx: float) -> float:  # type: ignore[no-untyped-def]
+def _flux(source: Source, lower: np.ndarray, upper: np.ndarray) -> float:
     """Volume poured per second [m3/s]: what enters the shape during a short time, over that time."""
     low, high = source.shape.bounds()
+    if not np.isfinite([low, high]).all():  # endless along an axis: what is in the domain counts
+        low, high = np.maximum(low, lower), np.minimum(high, upper)
     axes = [a + (b - a) * (np.arange(SAMPLES) + 0.5) / SAMPLES for a, b in zip(low, high)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     speed = float(np.linalg.norm(source.velocity))

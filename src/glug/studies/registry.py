@@ -44,6 +44,7 @@ STUDIES: Mapping[str, Entry] = {
 }
 
 BENCHES: Mapping[str, Entry] = {
+    "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
 }
 
