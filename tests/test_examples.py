@@ -22,7 +22,7 @@ def example(name: str) -> ModuleType:
 def test_honey_pours_at_the_rate_of_the_nozzle():
     poured = example("honey").pour(frames=6, resolution=24)
     volumes, heights = zip(*poured)
-    area, speed, seconds = math.pi * 0.006**2, 0.35, 5 / 24
-    # A nozzle of 1.4 cells: particles are seeded cell by cell, so its area is known to about a fifth.
+    area, speed, seconds = math.pi * 0.007**2, 0.5, 5 / 24
+    # A nozzle 1.7 cells wide: particles are seeded cell by cell, so its area is known to about a fifth.
     assert volumes[-1] - volumes[0] == pytest.approx(area * speed * seconds, rel=0.2)
     assert heights[-1] < heights[0] - speed * seconds

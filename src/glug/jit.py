@@ -62,7 +62,7 @@ def kernel(function: Callable | None = None, *, parallel: bool = False, inline: 
     if DEBUG:
         return function
     dispatcher = numba.njit(
-        cache=True,
+        cache=not inline,
         parallel=parallel,
         fastmath=FASTMATH if nan else FASTMATH | {"nnan"},
         error_model="numpy",

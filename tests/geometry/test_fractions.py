@@ -57,7 +57,6 @@ def test_volume_fraction_of_float64_distances_is_exact_to_1e_6(seed):
 def test_open_area_is_exact_for_planes(seed):
     normal, level = plane(np.random.default_rng(seed))
     areas = open_area(GRID.points(NODE) @ normal - level, GRID)
-    steps = (np.arange(400) + 0.5) / 400 - 0.5
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
         centre = GRID.points(FACES[axis]) @ normal - level
@@ -69,7 +68,6 @@ def test_open_area_is_exact_for_planes(seed):
             solid += (-1) ** (sum(s)) * np.maximum(corner - centre, 0.0) ** 2
         exact = 1.0 - solid / (2.0 * w1 * w2)
         assert np.abs(areas[axis] - exact)[INNER].max() < 1e-6
-    assert len(steps) == 400
 
 
 def test_volume_of_a_sphere_converges_with_second_order():
@@ -80,7 +78,7 @@ def test_volume_of_a_sphere_converges_with_second_order():
         volume = liquid_volume(phi, grid, CENTRE).sum(dtype=np.float64) * grid.dx**3
         errors.append(abs(volume / (4 / 3 * np.pi * 0.3**3) - 1.0))
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert errors[-1] < 2e-3
+    assert errors[-1] < 1e-4
     assert orders.min() > 1.8
 
 

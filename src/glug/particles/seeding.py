@@ -170,7 +170,7 @@ def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: in
 
 
 def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:
-    """Halve the first particle of each cell; its twin starts elsewhere in the cell with the same motion."""
+    """Halve the first particle of each cell: twins on opposite sides of its place, up to a quarter cell away."""
     parents = p.start[cells]
     parents = parents[p.volume[parents, 0] > 0.0]
     p.volume[parents] *= 0.5
@@ -178,5 +178,7 @@ def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:
     jitter = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1) - 0.5
     if grid.dim == 2:
         jitter[:, 2] = 0.0
-    position = p.position[parents] + (0.5 * grid.dx * jitter).astype(np.float32)
+    apart = (0.5 * grid.dx * jitter).astype(np.float32)
+    position = p.position[parents] + apart
+    p.position[parents] -= apart  # the centre of mass stays
     p.append(position, **values)

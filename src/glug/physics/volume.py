@@ -16,7 +16,8 @@ from glug.particles.storage import Particles
 from glug.physics import kernels
 
 REACH = 2  # cells around a cell over which volumes are compared: 125 cells of 8 particles vary by a percent
-DEAD = 0.05  # relative difference around a cell that may be noise
+DEAD_AROUND = 0.05  # relative difference around a cell that may be noise
+DEAD_WHOLE = 0.015  # relative difference of a component that may be the curvature of its surface
 LEAST_HELD = 20.0  # cells of liquid there, at least: less is spray, whose volume the fractions do not resolve
 MOST = 0.02  # relative change of volume that a correction may ask of one step
 
@@ -49,6 +50,7 @@ class VolumeCorrection:
         least = np.float32(LEAST_HELD)
         kernels.component_volumes(label, self.carried, self.held, least, carried, held)
         whole = np.where(held > 0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
+        whole = np.sign(whole) * np.maximum(np.abs(whole) - DEAD_WHOLE, 0.0)
         kernels.add_expansion(
             label,
             openness,
@@ -56,7 +58,7 @@ class VolumeCorrection:
             self.held,
             whole.astype(np.float32),
             least,
-            np.float32(DEAD),
+            np.float32(DEAD_AROUND),
             np.float32(self.gain),
             np.float32(MOST),
             np.float32(grid.dx / self.dt),

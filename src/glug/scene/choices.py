@@ -45,7 +45,7 @@ class Surface(Model):
     """The mesh of the liquid's surface."""
 
     resolution: Count = Field(default=2, ge=1, le=4, description="samples per cell edge")
-    smoothing: Count = Field(default=2, ge=0, le=100, description="smoothing passes")
+    smoothing: Count = Field(default=4, ge=0, le=100, description="smoothing passes")
 
 
 class Output(Model):
