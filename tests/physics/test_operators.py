@@ -30,24 +30,24 @@ def test_viscosity_kernels_equal_the_assembled_matrix(seed):
     grid, phi, solid, rng = random_domain(seed)
     field = np.exp(rng.normal(size=grid.shape)).astype(np.float32) * np.float32(5.0)
     problem = ViscosityProblem.build(grid, phi, solid, field)
-    system = problem.system()
     rows = strain_rows(grid, solid, problem.solid_faces, problem.weights, every=True)
     matrix, diagonal = rows.assemble(problem.mass)
-    d, q = zeros_like(system), zeros_like(system)
-    for a in range(3):
-        unknown = diagonal[a] > 0
-        assert np.array_equal(unknown, system.diagonal[a] > 0)
-        d[a][unknown] = rng.normal(size=unknown.sum())
-    dot = system.apply(d, q)
-    x = np.concatenate([v[g > 0] for v, g in zip(d, diagonal)]).astype(np.float64)
-    y = np.concatenate([v[g > 0] for v, g in zip(q, diagonal)])
-    exact = matrix @ x
-    assert np.abs(y - exact).max() < 1e-5 * np.abs(exact).max()
-    assert abs(dot - x @ exact) < 1e-5 * abs(x @ exact)
-    r = zeros_like(system)
-    system.residual(zeros_like(system), tuple(v.astype(np.float64) for v in d), r)
-    y = np.concatenate([v[g > 0] for v, g in zip(r, diagonal)])
-    assert np.abs(y + exact).max() < 1e-5 * np.abs(exact).max()
+    with problem.system() as system:
+        d, q = zeros_like(system), zeros_like(system)
+        for a in range(3):
+            unknown = diagonal[a] > 0
+            assert np.array_equal(unknown, system.diagonal[a] > 0)
+            d[a][unknown] = rng.normal(size=unknown.sum())
+        dot = system.apply(d, q)
+        x = np.concatenate([v[g > 0] for v, g in zip(d, diagonal)]).astype(np.float64)
+        y = np.concatenate([v[g > 0] for v, g in zip(q, diagonal)])
+        exact = matrix @ x
+        assert np.abs(y - exact).max() < 1e-5 * np.abs(exact).max()
+        assert abs(dot - x @ exact) < 1e-5 * abs(x @ exact)
+        r = zeros_like(system)
+        system.residual(zeros_like(system), tuple(v.astype(np.float64) for v in d), r)
+        y = np.concatenate([v[g > 0] for v, g in zip(r, diagonal)])
+        assert np.abs(y + exact).max() < 1e-5 * np.abs(exact).max()
 
 
 @pytest.mark.parametrize("seed", range(4))

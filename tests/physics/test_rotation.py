@@ -4,6 +4,7 @@ import numpy as np
 from setups import ball, rotation
 
 from glug.physics.viscosity import ViscosityProblem
+from glug.solvers.cg import conjugate_gradients, zeros_like
 
 SPIN, CENTRE_OF_SPIN = (0.3, 1.0, -0.5), (0.51, 0.48, 0.5)
 RADIUS = 0.3
@@ -36,13 +37,11 @@ def test_fast_path_keeps_rotation_from_a_cold_start():
     """The same without the help of a start at the solution: the right-hand side alone."""
     grid, phi, solid = ball(24)
     problem = ViscosityProblem.build(grid, phi, solid, diffusion(grid))
-    system = problem.system()
-    from glug.solvers.cg import conjugate_gradients, zeros_like
-
     before = rotation(grid, SPIN, CENTRE_OF_SPIN)
-    x = zeros_like(system, np.float64)
     b = problem.right_hand_side(before, problem.rows)
-    stats = conjugate_gradients(system, b, x, 1e-9, 4000)
+    with problem.system() as system:
+        x = zeros_like(system, np.float64)
+        stats = conjugate_gradients(system, b, x, 1e-9, 4000)
     assert stats.converged
     assert wet_change(problem, before, x) < 1e-5
 

@@ -87,7 +87,7 @@ def liquid_distance(
         other,
     )
     phi, other = other, phi
-    redistance(phi, float(spacing), REACH)
+    redistance(phi, float(spacing), REACH, other)
     # Smoothed after it has become a distance: flat parts stay where they are and kinks of the eikonal stencil go.
     for _ in range(smoothing):
         kernels.smooth(phi, other)

@@ -15,6 +15,8 @@ thirteen orders of magnitude, which float32 does not survive; with it such a fac
 where there is none it keeps its velocity. This is the only such rule.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -90,16 +92,20 @@ class ViscosityProblem:
         rows = strain_rows(grid, solid, solid_faces, weights, every=False)
         return cls(grid, solid, mass, solid_faces, weights, rows)
 
-    def system(self) -> ViscositySystem:
-        """The fast operator: wall rows sparse, everything else by stencil."""
-        plain = StressWeights(self.weights.cell.copy(), tuple(e.copy() for e in self.weights.edges))  # type: ignore[arg-type]
-        self.rows.clear(plain)
+    @contextmanager
+    def system(self) -> Iterator[ViscositySystem]:
+        """The fast operator: wall rows sparse, everything else by stencil.
+
+        While it is in use the wall rows' samples are out of `weights`: a copy would be too much memory.
+        """
+        taken = self.rows.clear(self.weights)
         diagonal = self.grid.staggered()
-        kernels.viscosity_diagonal(*self.mass, *self.solid_faces, plain.cell, *plain.edges, *diagonal)
+        kernels.viscosity_diagonal(*self.mass, *self.solid_faces, self.weights.cell, *self.weights.edges, *diagonal)
         walls = self.rows.product(diagonal)
         active = grid_of_active(diagonal, self.grid)
-        unknowns = sum(int((g > 0).sum()) for g in diagonal)
-        return ViscositySystem(plain, walls, diagonal, active_blocks(active), unknowns)
+        unknowns = sum(int(np.count_nonzero(g)) for g in diagonal)
+        yield ViscositySystem(self.weights, walls, diagonal, active_blocks(active), unknowns)
+        self.rows.put_back(self.weights, taken)
 
     def right_hand_side(self, velocity: Staggered, rows: WallRows) -> Vector:
         """M u* minus what the known velocities of solids contribute."""
@@ -109,11 +115,11 @@ class ViscosityProblem:
 
     def solve(self, velocity: Staggered, *, tolerance: float, max_iterations: int, floor: float = 0.0) -> SolveStats:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's."""
-        system = self.system()
-        b = self.right_hand_side(velocity, self.rows)
-        x = tuple(np.where(g > 0, u, 0.0) for g, u in zip(system.diagonal, velocity))
-        stats = conjugate_gradients(system, b, x, tolerance, max_iterations, floor)
-        self._write(velocity, x, system.diagonal)
+        with self.system() as system:
+            b = self.right_hand_side(velocity, self.rows)
+            x = tuple(np.where(g > 0, u, 0.0) for g, u in zip(system.diagonal, velocity))
+            stats = conjugate_gradients(system, b, x, tolerance, max_iterations, floor)
+            self._write(velocity, x, system.diagonal)
         return stats
 
     def solve_reference(self, velocity: Staggered, *, laplacian: bool = False) -> SolveStats:

@@ -97,11 +97,20 @@ class WallRows:
             total = np.bincount(index[mine] - offsets[a], pull[mine], minlength=b[a].size)
             b[a].ravel()[:] -= total.astype(b[a].dtype)
 
-    def clear(self, weights: StressWeights) -> None:
-        """Take these samples out of the stencil."""
+    def clear(self, weights: StressWeights) -> list[np.ndarray]:
+        """Take these samples out of the stencil; returns what `put_back` needs."""
+        taken = []
         for kind, samples in enumerate(self.touched):
-            field = weights.edges[kind] if kind < 3 else weights.cell
-            field.ravel()[samples] = 0.0
+            field = (weights.edges[kind] if kind < 3 else weights.cell).ravel()
+            taken.append(field[samples])
+            field[samples] = 0.0
+        return taken
+
+    def put_back(self, weights: StressWeights, taken: list[np.ndarray]) -> None:
+        """Undo `clear`: the last kinds first, because three of them share the cells."""
+        for kind, samples in reversed(list(enumerate(self.touched))):
+            field = (weights.edges[kind] if kind < 3 else weights.cell).ravel()
+            field[samples] = taken[kind]
 
     def product(self, diagonal: Vector) -> SparseRows:
         """E' K V E over the faces in these rows; its diagonal is added to `diagonal`."""

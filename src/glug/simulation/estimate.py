@@ -10,10 +10,11 @@ from glug.scene.bodies import Source
 from glug.simulation.setting import BORDER, Setting
 
 # Bytes at the peak of a step and of a frame, measured (`glug bench memory`).
-STEP_PER_CELL = 110.0  # geometry, velocities, pressure solve
-VISCOSITY_PER_CELL = 90.0  # what a viscosity solve adds
-FRAME_PER_SAMPLE = 21.0  # per sample of the surface's lattice
-PER_PARTICLE = 100.0
+STEP_PER_CELL = 140.0  # geometry, velocities, pressure solve
+VISCOSITY_PER_CELL = 80.0  # what a viscosity solve adds
+VARYING_PER_CELL = 40.0  # what a viscosity that varies adds
+FRAME_PER_SAMPLE = 28.0  # per sample of the surface's lattice
+PER_PARTICLE = 110.0
 SAMPLES = 48  # per axis, to measure the volume of shapes
 
 
@@ -31,13 +32,16 @@ def estimate(scene: Scene) -> dict[str, float]:
         tops.append(min(float(source.bounds(source.start)[1][1]), float(upper[1])))
     room = float(np.prod((upper - lower)[: scene.domain.dim])) * (setting.dx if scene.domain.dim == 2 else 1.0)
     particles = min(liquid, room) / setting.particle_volume
-    # Liquid spreads over the floor but seldom rises: the window is the domain up to the highest start.
+    # Thin liquids splash everywhere; thick ones spread over the floor, up to the highest place where they start.
     size = np.array(upper - lower)
-    size[1] = max(tops) - lower[1]
+    if setting.viscous:
+        size[1] = max(tops) - lower[1]
     cells = 1.0
     for a in range(scene.domain.dim):
         cells *= math.ceil((size[a] / setting.dx + 2 * BORDER) / 8) * 8
-    step = STEP_PER_CELL + (VISCOSITY_PER_CELL if setting.viscous else 0.0)
+    step = STEP_PER_CELL
+    if setting.viscous:
+        step += VISCOSITY_PER_CELL + (VARYING_PER_CELL if setting.viscosity_varies else 0.0)
     frame = FRAME_PER_SAMPLE * scene.surface.resolution**scene.domain.dim
     memory = max(step, frame) * cells + PER_PARTICLE * particles
     return {"particles": particles, "cells": cells, "memory": memory}

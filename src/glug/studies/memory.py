@@ -11,7 +11,7 @@ from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
 # Scene, cells along the longest side, frames: until the liquid has spread.
-CASES = (("dam-break", 128, 20), ("honey-coil", 96, 30), ("melting", 64, 24), ("water-drop", 80, 16))
+CASES = (("dam-break", 128, 20), ("honey-coil", 96, 60), ("melting", 64, 24), ("water-drop", 80, 16))
 BYTES_PER_PARTICLE = 160
 BYTES_PER_CELL = 250
 
