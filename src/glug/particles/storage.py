@@ -65,7 +65,7 @@ class Particles:
             rows = np.zeros((count, old.shape[1]), old.dtype)
             if name in new:
                 value = np.asarray(new[name])
-                rows[:] = value[:, None] if value.ndim == 1 and len(value) == count else value
+                rows[:] = value[:, None] if value.ndim == 1 and old.shape[1] == 1 else value
             self.attributes[name] = np.concatenate([old, rows])
 
     def keep(self, mask: np.ndarray) -> None:
