@@ -32,7 +32,7 @@ class Solver(Model):
     coupling: Literal["split"] = Field(default="split", description="pressure and viscosity one after the other")
     air: Literal["vacuum"] = Field(default="vacuum", description="what surrounds the liquid")
     tolerance: Tolerance = Tolerance()
-    max_iterations: Count = Field(default=1000, ge=1, description="iterations a solve may take")
+    max_iterations: Count = Field(default=4000, ge=1, description="iterations a solve may take")
     volume_correction: Annotated[Fraction, BeforeValidator(_gain)] = Field(
         default=1.0, description="share of the volume drift that is corrected; true is 1, false is 0"
     )

@@ -12,8 +12,8 @@ from glug.simulation.estimate import estimate
 from glug.simulation.progress import clock
 
 # Rounded from runs of dam-break, honey-coil and viscous-beam on two shared cores: a forecast, no promise.
-SECONDS_PER_PARTICLE_STEP = 1.5e-6  # every stage but the solves
-SECONDS_PER_CELL_ITERATION = 8e-9  # conjugate gradients, per cell of the window
+SECONDS_PER_PARTICLE_STEP = 0.35e-6  # every stage but the solves
+SECONDS_PER_CELL_ITERATION = 2.5e-9  # conjugate gradients, per cell of the window
 SECONDS_PER_FRAME = 1.0  # surface, picture and files
 PRESSURE_ITERATIONS = 90
 VISCOUS_ITERATIONS = 130  # viscosity and the projection before it
