@@ -58,3 +58,27 @@ def test_no_particle_gets_behind_the_plate(plate, viscosity):
 def test_without_the_plate_the_water_is_there(plate):
     """Negative control."""
     assert held_back(*plate, plate=False).max() > 0.3
+
+
+@pytest.mark.parametrize(("bottom", "thickness"), [(0.31, 0.03), (0.41, 0.025), (0.3, 0.1)])
+def test_water_over_a_submerged_plate_stays_at_rest(bottom, thickness):
+    """A plate thinner than a cell (0.05 m) must not count as air: water would fall into it."""
+    simulation = Simulation(
+        {
+            "domain": {"size": [1.0, 1.0, 1.0], "resolution": 20},
+            "time": {"fps": 24, "frames": 8},
+            "liquids": {"water": {"material": "water"}},
+            "volumes": [{"liquid": "water", "shape": {"kind": "box", "lower": [0, 0, 0], "upper": [1, 0.7, 1]}}],
+            "solids": [
+                {
+                    "name": "plate",
+                    "shape": {"kind": "box", "lower": [0.2, bottom, 0.2], "upper": [0.8, bottom + thickness, 0.8]},
+                }
+            ],
+        }
+    )
+    speeds = []
+    while simulation.state.frame < 8:
+        simulation.step_once()
+        speeds.append(float(np.abs(simulation.state.particles.velocity).max()))
+    assert max(speeds) < 0.03 * np.sqrt(9.81 * 0.7)  # 14 cells deep: noise of the surface, no fall
