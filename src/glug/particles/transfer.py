@@ -32,7 +32,8 @@ def to_grid(particles: Particles, grid: Grid, nominal_volume: float) -> tuple[St
     )
     for u, m in zip(velocity, weight):
         kernels.normalise(u, m, np.float32(LEAST_WEIGHT * nominal_volume))
-    return velocity, weight
+    reached = tuple((m > 0).view(np.uint8) for m in weight)  # a quarter of the memory, kept all step
+    return velocity, (reached[0], reached[1], reached[2])
 
 
 def to_particles_flip(particles: Particles, grid: Grid, velocity: Staggered, before: Staggered, ratio: float) -> None:

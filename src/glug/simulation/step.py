@@ -66,6 +66,7 @@ class Step:
             volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
             problem = PressureProblem.build(grid, phi, solid)
             correction = self.volume_correction(grid, fraction, dt)
+            del fraction
         with self.stage("transfer_to_grid"):
             velocity, reached = transfer.to_grid(state.particles, grid, setting.particle_volume)
             self.fill_gaps(grid, velocity, reached)
