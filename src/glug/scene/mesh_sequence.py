@@ -35,7 +35,7 @@ class MeshSequence(Model):
 
     def distance(self, points: np.ndarray, t: float) -> np.ndarray:
         """Signed distance (n,) [m] to the mesh nearest in time."""
-        return self._mesh(round(self._frame(t))).distance(points)
+        return self.mesh(t).distance(points)
 
     def velocity(self, points: np.ndarray, t: float) -> np.ndarray:
         """Velocity (n, 3) [m/s] of the surface nearest to each point; zero while a mesh is held."""
@@ -57,7 +57,11 @@ class MeshSequence(Model):
 
     def bounds(self, t: float) -> Bounds:
         """Corners of the box around the mesh nearest in time [m]."""
-        return self._mesh(round(self._frame(t))).bounds()
+        return self.mesh(t).bounds()
+
+    def mesh(self, t: float) -> ClosedMesh:
+        """The mesh nearest in time."""
+        return self._mesh(round(self._frame(t)))
 
     def _frame(self, t: float) -> float:
         return float(np.clip((t - self.start) * self.fps, 0.0, len(self.files) - 1))

@@ -60,11 +60,14 @@ class Placed(Model):
 
     def centre_point(self) -> np.ndarray:
         """The centre of the placed shape [m]."""
-        centre = self._centre()
-        if self._is_placed():
-            R, shift = self._placement()
-            return self.scale * (R @ centre) + shift
-        return centre
+        return self.place(self._centre())
+
+    def place(self, points: np.ndarray) -> np.ndarray:
+        """Where points (..., 3) [m] of the shape itself are once it is placed."""
+        if not self._is_placed():
+            return points
+        R, shift = self._placement()
+        return self.scale * (points @ R.T) + shift
 
     def field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The distance for columns of coordinates, which are left unchanged."""
@@ -193,6 +196,11 @@ class Box(Placed):
     def _box(self) -> Bounds:
         centre, half = self._centre(), self._half()
         return centre - half, centre + half
+
+    def corners(self) -> np.ndarray:
+        """The corners (8, 3) [m] before the box is placed, x varying fastest; infinite if the box is flat."""
+        lower, upper = self._box()
+        return np.where(np.arange(8)[:, None] >> np.arange(3) & 1, upper, lower)
 
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         centre, half = self._centre(), self._half() - self.rounding
