@@ -194,6 +194,32 @@ def test_a_truncated_surface_is_named(run, cut):
         run.read_surface(1)
 
 
+def test_faults_names_frames_that_are_absent_or_cut_and_no_others(run):
+    for index in range(5):
+        run.write_frame(make_frame(index))
+    assert run.faults() == {}
+    run.file("surface", 1).unlink()
+    cut = run.file("surface", 3)
+    cut.write_bytes(cut.read_bytes()[:-1])
+    assert sorted(run.faults()) == [1, 3]
+    assert "0001.ply" in run.faults()[1]
+    assert "truncated" in run.faults()[3]
+
+
+def test_a_run_that_goes_on_may_end_early_a_complete_one_may_not(run):
+    run.write_frame(make_frame(0))
+    assert run.faults() == {}
+    run.finish()
+    assert sorted(run.faults()) == list(range(1, 11))
+
+
+def test_arrays_are_read_by_name(run):
+    run.write_frame(make_frame(0))
+    assert run.names("particles", 0) == ["position", "id"]
+    assert run.names("fields", 0) == []
+    assert list(run.read_particles(0, ["id", "temperature"])) == ["id"]
+
+
 def test_truncated_particles_and_checkpoints_are_named(run):
     run.write_frame(make_frame(1))
     run.write_checkpoint({"x": np.zeros(100)}, frame=1, step=1)

@@ -5,7 +5,8 @@ NumPy dates every member 1980-01-01, so equal arrays give equal files.
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,11 +34,26 @@ def write_arrays(file: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
     np.savez(file, allow_pickle=False, **members)
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file; InputError if it is missing or damaged (every member has a checksum)."""
+def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, or those of `names` that it has.
+
+    InputError if it is missing or damaged (every member has a checksum).
+    """
+    with _opened(path) as archive:
+        return {name: archive[name] for name in archive.files if names is None or name in names}
+
+
+def array_names(path: Path) -> list[str]:
+    """The names of the arrays of an .npz file; InputError if it is missing or has no readable table of contents."""
+    with _opened(path) as archive:
+        return list(archive.files)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+            yield archive
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:

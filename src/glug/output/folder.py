@@ -15,7 +15,7 @@ Every file appears by rename, except the two line files, which grow by whole lin
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +120,24 @@ class RunFolder:
         """Indices of the complete frames, ascending. The surface of a frame is written last."""
         return _indices(self.path / "surface", ".ply")
 
+    def faults(self) -> dict[int, str]:
+        """What is wrong with frames that should be there, by index: absent, truncated, not a surface of glug's.
+
+        Reads headers only. A run that is not complete may end early, but has no gaps.
+        """
+        there = self.frames()
+        manifest = self.manifest()
+        last = max(there, default=-1)
+        if manifest.get("complete"):
+            last = max(last, int(manifest.get("frames", last)))
+        found = {}
+        for index in range(last + 1):
+            try:
+                ply.check_ply(self.file("surface", index))
+            except InputError as error:
+                found[index] = str(error)
+        return found
+
     def file(self, kind: str, index: int) -> Path:
         """Where a frame's `surface`, `particles`, `fields` or `preview` is, or would be."""
         return self.path / kind / f"{index:04d}{_FRAME_FILES[kind]}"
@@ -163,13 +181,21 @@ class RunFolder:
         """A frame's surface; InputError if it is missing or truncated."""
         return ply.read_ply(self._existing("surface", index))
 
-    def read_particles(self, index: int) -> dict[str, np.ndarray]:
-        """A frame's particles: position (n, 3) [m], velocity (n, 3) [m/s], id (n,), age (n,), ..."""
-        return arrays.read_arrays(self._existing("particles", index))
+    def read_particles(self, index: int, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+        """A frame's particles: position (n, 3) [m], velocity (n, 3) [m/s], id (n,), age (n,), ...
 
-    def read_fields(self, index: int) -> dict[str, np.ndarray]:
-        """A frame's grid fields, if the scene asked for them."""
-        return arrays.read_arrays(self._existing("fields", index))
+        All arrays, or those of `names` that are there.
+        """
+        return arrays.read_arrays(self._existing("particles", index), names)
+
+    def names(self, kind: str, index: int) -> list[str]:
+        """Names of the arrays of a frame's `particles` or `fields`; none if there is no such file."""
+        path = self.file(kind, index)
+        return arrays.array_names(path) if path.exists() else []
+
+    def read_fields(self, index: int, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+        """A frame's grid fields, if the scene asked for them: all, or those of `names` that are there."""
+        return arrays.read_arrays(self._existing("fields", index), names)
 
     def stats(self) -> list[dict[str, Any]]:
         """One dictionary per step (see `StepStats`)."""

@@ -38,22 +38,10 @@ def read_ply(path: Path) -> SurfaceMesh:
     """The mesh that `write_ply` wrote; InputError if the file is missing, truncated or of another layout."""
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
-    end = data.find(b"end_header\n", 0, _HEADER_LIMIT) + len(b"end_header\n")
-    counts = [
-        int(line.split()[2])
-        for line in data[:end].decode("ascii", "replace").splitlines()
-        if line.startswith("element ") and line.split()[2:3] and line.split()[2].isdigit()
-    ]
-    if len(counts) != 2 or data[:end] != _header(*counts):
-        raise InputError(f"{path}: not a surface file written by glug")
-    n, m = counts
+        raise _unreadable(path, error) from None
+    end, n, m = _layout(path, data[:_HEADER_LIMIT], len(data))
     split = end + n * 4 * len(_VERTEX)
-    if len(data) != split + m * _FACE.itemsize:
-        raise InputError(f"{path}: truncated or damaged ({len(data)} bytes)")
     vertices = np.frombuffer(data, "<f4", n * len(_VERTEX), end).reshape(n, len(_VERTEX))
     faces = np.frombuffer(data, _FACE, m, split)
     return SurfaceMesh(
@@ -61,3 +49,35 @@ def read_ply(path: Path) -> SurfaceMesh:
         triangles=faces["vertices"].astype(np.int32),
         velocities=vertices[:, 3:].astype(np.float32),
     )
+
+
+def check_ply(path: Path) -> None:
+    """InputError as `read_ply` would raise it, from the header and the file's size alone."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(_HEADER_LIMIT)
+            size = file.seek(0, 2)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    _layout(path, start, size)
+
+
+def _layout(path: Path, start: bytes, size: int) -> tuple[int, int, int]:
+    """Where the header ends, vertices and triangles, of a file of `size` bytes that begins with `start`."""
+    end = start.find(b"end_header\n") + len(b"end_header\n")
+    counts = [
+        int(line.split()[2])
+        for line in start[:end].decode("ascii", "replace").splitlines()
+        if line.startswith("element ") and line.split()[2:3] and line.split()[2].isdigit()
+    ]
+    if len(counts) != 2 or start[:end] != _header(*counts):
+        raise InputError(f"{path}: not a surface file written by glug")
+    vertices, triangles = counts
+    if size != end + vertices * 4 * len(_VERTEX) + triangles * _FACE.itemsize:
+        raise InputError(f"{path}: truncated or damaged ({size} bytes)")
+    return end, vertices, triangles
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    reason = "no such file" if isinstance(error, FileNotFoundError) else f"cannot read: {error.strerror}"
+    return InputError(f"{path}: {reason}")
