@@ -7,7 +7,7 @@ import numpy as np
 from glug.geometry.sampled import SampledDistance
 from glug.view.camera import Camera
 from glug.view.flat import flat_picture
-from glug.view.material import Colour, ColouredSolid, Material
+from glug.view.material import OPAQUE, Colour, ColouredSolid, Material, linear
 from glug.view.volumes import gather
 
 FLOOR_COLOUR: Colour = (0.90, 0.895, 0.885)  # sRGB
@@ -82,12 +82,6 @@ def render(
     return _quantised(picture.reshape(height, width, 3))
 
 
-def linear(colour: Sequence[float]) -> np.ndarray:
-    """Linear from sRGB, both 0 to 1."""
-    c = np.clip(np.asarray(colour, dtype=np.float64), 0.0, 1.0)
-    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-
-
 def tone(seen: np.ndarray) -> np.ndarray:
     """sRGB 0 to 1 from radiance: linear below, with a soft shoulder towards white."""
     knee = np.float32(0.6)
@@ -146,12 +140,11 @@ def _lights(camera: Camera) -> np.ndarray:
 
 
 def _optics(material: Material, scale: float) -> np.ndarray:
-    """See `Stage.optics`. The clearer a liquid, the deeper it must be to show its colour."""
-    clarity = float(np.clip(material.clarity, 0.0, 1.0))
-    depth = scale * (0.06 + 0.50 * clarity**6) if material.depth is None else material.depth
+    """See `Stage.optics`."""
+    clarity = material.clarity
     colour = np.clip(linear(material.colour), 1e-3, 1.0)
-    absorption, scattering = -np.log(colour) / depth, (1.0 - clarity) ** 2 / max(clarity, 0.02) / depth
-    if clarity < 0.02:
+    absorption, scattering = material.absorption(scale), material.scattering(scale)
+    if clarity < OPAQUE:
         absorption, scattering = np.zeros(3), 2e6
     shadow = 1.0 - 0.65 * clarity  # a clear liquid bends light away: its shadow is not white either
     return np.array([*absorption, *colour, scattering, material.refraction, shadow, SKY_REACH * scale], np.float32)

@@ -6,11 +6,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from glug.errors import InputError
 from glug.output import RunFolder
-
-WEBP_QUALITY = 80
-WEBP_EFFORT = 3  # of 6
+from glug.view.film import webp_bytes
 
 
 def png_bytes(picture: np.ndarray) -> bytes:
@@ -35,26 +32,5 @@ def assemble(folder: RunFolder, fps: float | None = None) -> Path | None:
     if not paths:
         return None
     rate = float(folder.manifest()["fps"]) if fps is None else fps
-    ends = np.round(1000.0 / rate * np.arange(len(paths) + 1)).astype(int)
-    file = io.BytesIO()
-    try:
-        folder.write_file("preview.png", paths[-1].read_bytes())
-        first, *others = (_opened(path) for path in paths)
-        first.save(
-            file,
-            "WEBP",
-            save_all=True,
-            append_images=others,
-            duration=[int(duration) for duration in np.diff(ends)],
-            loop=0,
-            quality=WEBP_QUALITY,
-            method=WEBP_EFFORT,
-        )
-    except OSError as error:
-        raise InputError(f"{folder.path / 'preview'}: a picture is damaged: {error}") from error
-    return folder.write_file("preview.webp", file.getvalue())
-
-
-def _opened(path: Path) -> Image.Image:
-    """A picture whose file is not kept open: a run may have more frames than a process may open files."""
-    return Image.open(io.BytesIO(path.read_bytes()))
+    folder.write_file("preview.png", paths[-1].read_bytes())
+    return folder.write_file("preview.webp", webp_bytes(paths, rate))
