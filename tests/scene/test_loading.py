@@ -149,7 +149,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"domain.sides": {"lef": "open"}},
         "domain.sides: unknown side 'lef'; did you mean 'left'? (valid: left, right, bottom, top, back, front)",
     ),
-    ({"domain.sides.top": "opn"}, "domain.sides.top: 'opn' is not valid; valid: 'closed' or 'open'"),
+    ({"domain.sides.top": "opn"}, "domain.sides.top: 'opn' is not valid; valid: 'closed', 'slip' or 'open'"),
     ({"solver.pressure": "multigrid"}, f"solver.pressure: 'multigrid' is not valid; valid: {VALID_PRESSURE}"),
     ({"solver.coupling": "stokes"}, "solver.coupling: 'stokes' is not valid; valid: 'split'"),
     ({"solver.air": "two-phase"}, "solver.air: 'two-phase' is not valid; valid: 'vacuum'"),

@@ -31,10 +31,30 @@ class Solid(Protocol):
 
 @dataclass(frozen=True)
 class Walls:
-    """The closed sides of the domain: the liquid stays above `lower` and below `upper` [m], or +-inf."""
+    """The closed sides of the domain: the liquid stays above `lower` and below `upper` [m], or +-inf.
+
+    Viscous liquid sticks to them, or slides along where `slip` says so (lower and upper side of each axis).
+    """
 
     lower: tuple[float, float, float]
     upper: tuple[float, float, float]
+    slip: tuple[tuple[bool, bool], ...] = ((False, False),) * 3
+
+    def only(self, keep: Callable[[int, bool], bool]) -> "Walls":
+        """The walls for which `keep(axis, slips)`."""
+        lower = [x if keep(a, self.slip[a][0]) else -np.inf for a, x in enumerate(self.lower)]
+        upper = [x if keep(a, self.slip[a][1]) else np.inf for a, x in enumerate(self.upper)]
+        return Walls((lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2]), self.slip)
+
+
+@dataclass(frozen=True)
+class SlipWalls:
+    """The walls along which the liquid slides: they stop the velocity along their axis and no other."""
+
+    sticking: np.ndarray  # distance at cell corners [m] to all other solids
+    stopping: Staggered  # the same to what stops each component: these, and the slip walls across its axis
+    cells: tuple[np.ndarray, ...]  # per axis: share of every cell in front of the slip walls across it
+    nodes: tuple[np.ndarray, ...]  # per axis: 1 at cell borders in front of those walls, 0 on and behind them
 
 
 @dataclass(frozen=True)
@@ -47,6 +67,27 @@ class SolidField:
     openness: np.ndarray  # open fraction of every cell
     hidden: np.ndarray  # (n, 3) cells with a solid inside that their corners do not see
     clear: Staggered | None = None  # fraction of every face that moving solids leave; None when nothing moves
+    slip: SlipWalls | None = None  # walls to which a viscous liquid does not stick
+
+    @property
+    def sticking(self) -> np.ndarray:
+        """Distance at cell corners [m] to what a viscous liquid sticks to."""
+        return self.distance if self.slip is None else self.slip.sticking
+
+    @property
+    def stopping(self) -> Staggered:
+        """The same to what stops the velocity along each axis."""
+        return (self.distance,) * 3 if self.slip is None else self.slip.stopping
+
+    def holding_area(self, axis: int) -> np.ndarray:
+        """`area`, but 1 behind the walls along which the velocity of `axis` slides."""
+        if self.slip is None:
+            return self.area[axis]
+        area = self.area[axis].copy()
+        for b in range(3):
+            if b != axis:
+                np.moveaxis(area, b, 0)[self.slip.cells[b] == 0.0] = 1.0
+        return area
 
 
 def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -> SolidField:
@@ -71,10 +112,36 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
         a[a < LEAST_AREA] = 0.0
     velocity = clear = None
     if moving:
-        velocity = _face_velocity(grid, at_rest, moving, t)
+        held = _sticking(grid, walls, still) if np.any(walls.slip) else at_rest
+        velocity = _face_velocity(grid, held, moving, t)
         u, v, w = (np.float32(1.0) - np.maximum(b - a, 0.0) for a, b in zip(area, open_area(at_rest, grid)))
         clear = (u, v, w)
-    return SolidField(nodes, area, velocity, openness, hidden, clear)
+    slip = _slip_walls(grid, walls, still + [d for _, d in moving]) if np.any(walls.slip) else None
+    return SolidField(nodes, area, velocity, openness, hidden, clear, slip)
+
+
+def _sticking(grid: Grid, walls: Walls, solids: list[tuple[list[slice], np.ndarray]]) -> np.ndarray:
+    """Distance at cell corners to `solids` and to the walls that are no slip walls."""
+    nodes = _wall_distance(grid, walls.only(lambda a, slips: not slips))
+    for ranges, own in solids:
+        region = nodes[tuple(ranges)]
+        np.minimum(region, own, out=region)
+    return nodes
+
+
+def _slip_walls(grid: Grid, walls: Walls, solids: list[tuple[list[slice], np.ndarray]]) -> SlipWalls:
+    sticking = _sticking(grid, walls, solids)
+    stopping, cells, nodes = [], [], []
+    for axis in range(3):
+        mine = walls.only(lambda a, slips, axis=axis: slips and a == axis)  # type: ignore[misc]
+        across = any(walls.slip[axis])
+        stopping.append(np.minimum(sticking, _wall_distance(grid, mine)) if across else sticking)
+        x = grid.coordinates(NODE)[axis]
+        inside = np.minimum(x[1:], mine.upper[axis]) - np.maximum(x[:-1], mine.lower[axis])
+        cells.append(np.clip(inside / grid.dx, 0.0, 1.0).astype(np.float32))
+        tolerance = 1e-6 * grid.dx
+        nodes.append(((x > mine.lower[axis] + tolerance) & (x < mine.upper[axis] - tolerance)).astype(np.float32))
+    return SlipWalls(sticking, (stopping[0], stopping[1], stopping[2]), tuple(cells), tuple(nodes))
 
 
 def _combined(walls: Walls, solids: Sequence[Solid], t: float, dim: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -145,7 +212,7 @@ def _face_velocity(
 ) -> Staggered:
     """Normal velocity of the nearest solid at the faces within reach of a moving one: zero next to those at rest.
 
-    `at_rest` is the distance of walls and static solids at cell corners.
+    `at_rest` is the distance at cell corners of the walls and static solids to which liquid sticks.
     """
     velocity = grid.staggered()
     for a in grid.axes:

@@ -193,6 +193,9 @@ def strain_rows(
     kind,
     coefficient,
     nodes,
+    stop0,
+    stop1,
+    stop2,
     s0,
     s1,
     s2,
@@ -212,14 +215,16 @@ def strain_rows(
     kind 0..2: shear at the edges along x, y, z; kind 3..5: normal strain at cells along x, y, z. A row is up to
     four faces (`index` into the raveled faces of an axis, `weight`), what is `known` of it, and its stiffness.
     Faces of the first two slots belong to the row's first axis, the others to its second. Returns the number of
-    rows (numbered in `samples`); with empty outputs it only counts. Solid fractions scale the stiffness, so that
-    a wall's cut distance and the volume in front of it shrink together.
+    rows (numbered in `samples`); with empty outputs it only counts. Solid fractions (of `nodes`) scale the stiffness,
+    so that a wall's cut distance (of `stop`, per axis) and the volume in front of it shrink together.
     """
     shear = kind < 3
     axis = kind % 3
     first, second = ((axis + 1) % 3, (axis + 2) % 3) if shear else (axis, axis)
     sa = s0 if first == 0 else (s1 if first == 1 else s2)
     sb = s0 if second == 0 else (s1 if second == 1 else s2)
+    stop_a = stop0 if first == 0 else (stop1 if first == 1 else stop2)
+    stop_b = stop0 if second == 0 else (stop1 if second == 1 else stop2)
     va = velocity0 if first == 0 else (velocity1 if first == 1 else velocity2)
     vb = velocity0 if second == 0 else (velocity1 if second == 1 else velocity2)
     kx = 1 if (not shear or axis == 0) else 0
@@ -258,9 +263,9 @@ def strain_rows(
                 if size > 0:
                     gather_corners(nodes, i, j, k, kx, ky, kz, taken, shares, corners)
                     stiffness[rows] = c * (1.0 - cube_fraction(corners)) if touched else c
-                    part = difference(first, a0, a1, sa, va, moving, nodes, rows, 0, index, weight)
+                    part = difference(first, a0, a1, sa, va, moving, stop_a, rows, 0, index, weight)
                     if shear:
-                        part += difference(second, b0, b1, sb, vb, moving, nodes, rows, 2, index, weight)
+                        part += difference(second, b0, b1, sb, vb, moving, stop_b, rows, 2, index, weight)
                     known[rows] = part
                     samples[rows] = (i * nj + j) * nk + k
                 rows += 1

@@ -23,7 +23,7 @@ def extend(
     Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, so that particles
     just above the surface move with it; farther out, faces that particles reach keep their own velocity (spray).
     Inside solids the extrapolated velocity keeps only its tangential part (free slip), or with `stick` is the
-    solid's own.
+    solid's own; along a slip wall the liquid slides even then.
     """
     for a in grid.axes:
         known = np.empty(velocity[a].shape, np.uint8)
@@ -36,7 +36,7 @@ def extend(
     wall = solid.velocity if solid.velocity is not None else solid.area
     if stick:
         for a in grid.axes:
-            kernels.stick_to_solids(a, solid.area[a], solid.distance, wall[a], moving, velocity[a])
+            kernels.stick_to_solids(a, solid.holding_area(a), solid.stopping[a], wall[a], moving, velocity[a])
         return
     slipping = tuple(u.copy() for u in velocity)
     for a in grid.axes:

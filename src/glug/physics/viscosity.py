@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.solids import SolidField
+from glug.geometry.solids import SlipWalls, SolidField
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_viscosity as kernels
@@ -82,13 +82,15 @@ class ViscosityProblem:
     def build(cls, grid: Grid, phi: np.ndarray, solid: SolidField, diffusion: np.ndarray | float) -> "ViscosityProblem":
         """`diffusion` is mu dt / (rho dx^2), a number or a cell-centred field."""
         weights = stress_weights(grid, phi, diffusion)
+        if solid.slip is not None:
+            cut_at_slip_walls(weights, solid.slip)
         faces = []
         for a, area in enumerate(solid.area):
             s = np.empty(area.shape, np.uint8)
-            kernels.solid_faces(a, solid.distance, area, s)
+            kernels.solid_faces(a, solid.stopping[a], area, s)
             faces.append(s)
         solid_faces = (faces[0], faces[1], faces[2])
-        mass = face_mass(grid, phi, weights, solid_faces)
+        mass = face_mass(grid, phi, weights, solid_faces, solid.slip)
         rows = strain_rows(grid, solid, solid_faces, weights, every=False)
         return cls(grid, solid, mass, solid_faces, weights, rows)
 
@@ -171,16 +173,39 @@ def stress_weights(grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float) -
     return StressWeights(cell, (edges[0], edges[1], edges[2]))
 
 
+def cut_at_slip_walls(weights: StressWeights, slip: SlipWalls) -> None:
+    """No liquid behind slip walls and no shear across them, in place.
+
+    A shear that acts across a wall passes through cell borders: all of it in front of the wall, none on or
+    behind it. Other stresses have the share of their volume in front of the wall.
+    """
+    for b in range(3):
+        weights.cell[:] *= along(b, slip.cells[b])
+    for e, field_ in enumerate(weights.edges):
+        for b in range(3):
+            field_ *= along(b, slip.cells[b] if b == e else slip.nodes[b])
+
+
+def along(axis: int, values: np.ndarray) -> np.ndarray:
+    """A vector along `axis`, ready to multiply fields."""
+    return np.expand_dims(values, [b for b in range(3) if b != axis])
+
+
 def face_mass(
     grid: Grid,
     phi: np.ndarray,
     weights: StressWeights,
     solid_faces: tuple[np.ndarray, np.ndarray, np.ndarray],
+    slip: SlipWalls | None,
 ) -> Staggered:
     """Liquid fraction of the faces; at least LEAST_MASS where the face is an unknown, zero where it is not."""
     masses = []
     for a, offset in enumerate(FACES):
         m = liquid_volume(phi, grid, offset)
+        if slip is not None:
+            for b in range(3):
+                if b != a:
+                    m *= along(b, slip.cells[b])
         touched = m > 0
         take = tuple(slice(1, -1) if b == a else slice(None) for b in range(3))
         low = tuple(slice(None, -1) if b == a else slice(None) for b in range(3))

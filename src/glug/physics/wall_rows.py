@@ -179,7 +179,7 @@ def strain_rows(
     parts, touched = [], [np.zeros(0, np.int64)] * 6
     for kind in kinds:
         field = weights.edges[kind] if kind < 3 else weights.cell
-        arguments = (kind, field, solid.distance, *solid_faces, *velocity, moving, every)
+        arguments = (kind, field, solid.sticking, *solid.stopping, *solid_faces, *velocity, moving, every)
         empty = (
             np.zeros((0, 4), np.int64),
             np.zeros((0, 4)),

@@ -31,9 +31,9 @@ def _all_sides(value: Any) -> Any:
 
 
 Sides = Annotated[
-    dict[str, Literal["closed", "open"]],
+    dict[str, Literal["closed", "slip", "open"]],
     BeforeValidator(_all_sides),
-    Field(description="closed wall or open, per side: left, right, bottom, top, back, front"),
+    Field(description="closed wall, slip wall or open, per side: left, right, bottom, top, back, front"),
 ]
 
 

@@ -27,14 +27,12 @@ class Setting:
         self.dim = domain.dim
         self.origin = tuple(float(x) for x in domain.lower)
         sides = domain.sides
-        closed = [
-            [sides[s] == "closed" for s in pair] for pair in (("left", "right"), ("bottom", "top"), ("back", "front"))
-        ]
+        pairs = [[sides[s] for s in pair] for pair in (("left", "right"), ("bottom", "top"), ("back", "front"))]
         if self.dim == 2:
-            closed[2] = [False, False]
-        low = tuple(float(x) if c[0] else -math.inf for x, c in zip(domain.lower, closed))
-        high = tuple(float(x) if c[1] else math.inf for x, c in zip(domain.upper, closed))
-        self.walls = Walls(low, high)  # type: ignore[arg-type]
+            pairs[2] = ["open", "open"]
+        low = tuple(float(x) if s[0] != "open" else -math.inf for x, s in zip(domain.lower, pairs))
+        high = tuple(float(x) if s[1] != "open" else math.inf for x, s in zip(domain.upper, pairs))
+        self.walls = Walls(low, high, tuple((s[0] == "slip", s[1] == "slip") for s in pairs))  # type: ignore[arg-type]
         self.gravity = np.asarray(self.scene.gravity, dtype=float)
         self.density = next(iter(self.scene.liquids.values())).density
         self.per_cell = int(self.scene.solver.particles_per_cell or (8 if self.dim == 3 else 4))

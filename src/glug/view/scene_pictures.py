@@ -24,7 +24,7 @@ class ScenePictures:
         self.size = scene.output.preview_size if size is None else size
         domain = scene.domain
         self.scale = float(max(domain.size))
-        self.floor = float(domain.lower[1]) if domain.sides["bottom"] == "closed" else None
+        self.floor = float(domain.lower[1]) if domain.sides["bottom"] != "open" else None
         self.camera = _camera(scene, self.size)
         liquid = next(iter(scene.liquids.values()))
         self.material = Material(liquid.colour, liquid.clarity)
