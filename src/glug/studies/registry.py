@@ -55,6 +55,7 @@ STUDIES: Mapping[str, Entry] = {
 }
 
 BENCHES: Mapping[str, Entry] = {
+    "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
 }
