@@ -52,3 +52,21 @@ def test_half_cell_plate_separates_its_sides(seed):
 def test_a_plate_that_no_half_cell_sample_can_see_does_leak():
     """Negative control: a plate of a fifth of a cell between two sample planes is invisible."""
     assert sides_meet(0.2, (1.0, 0.0, 0.0), 6.25)
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_solid_beside_the_window_is_not_there(axis):
+    class Ball:
+        moving = False
+        centre = np.where(np.arange(3) == axis, 40.0, 6.0)
+
+        def distance(self, points, t=0.0):
+            return np.linalg.norm(points - self.centre, axis=1) - 2.0
+
+        def bounds(self, t=0.0):
+            return self.centre - 2.0, self.centre + 2.0
+
+    grid = Grid(1.0, (12, 12, 12))
+    with_ball, without = (sample_solids(grid, OPEN, solids, 0.0) for solids in ([Ball()], []))
+    for a, b in zip(with_ball.area, without.area):
+        np.testing.assert_array_equal(a, b)

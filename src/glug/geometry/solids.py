@@ -191,7 +191,7 @@ def _solid_distance(grid: Grid, solid: Solid, t: float, nodes: np.ndarray) -> tu
         z = np.full_like(z, grid.corner[2] + 0.5 * grid.dx)
     for i in range(0, len(x), rows):
         points = np.stack(np.meshgrid(x[i : i + rows], y, z, indexing="ij"), axis=-1).reshape(-1, 3)
-        own[i : i + rows] = solid.distance(points, t).reshape(-1, len(y), len(z))
+        own[i : i + rows] = solid.distance(points, t).reshape(own[i : i + rows].shape)
     region = nodes[tuple(ranges)]
     np.minimum(region, own, out=region)
     return ranges, own
