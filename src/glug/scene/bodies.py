@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from glug.scene.booleans import Shape
 from glug.scene.mesh_sequence import MeshSequence
-from glug.scene.model import Colour, Model, NonNegative, Number, Vector, fail
+from glug.scene.model import Colour, Fraction, Model, NonNegative, Number, Vector, fail
 from glug.scene.motion import Motion, Static
 from glug.scene.transform import Bounds, moved_bounds
 
@@ -86,6 +86,7 @@ class Solid(Model):
     walls: Literal["sticking"] = Field(default="sticking", description="the liquid sticks to it")
     slip_length: Number = Field(default=0.0, allow_inf_nan=True, description="slip length [m]; 0 is no-slip")
     colour: Colour = Field(default=(0.75, 0.75, 0.75), description="red, green, blue in 0..1")
+    clarity: Fraction = Field(default=0.0, description="0 opaque .. 1 clear as glass, in pictures")
 
     @field_validator("walls", mode="before")
     @classmethod

@@ -5,29 +5,37 @@ import numpy as np
 from glug.geometry.sampled import SampledDistance
 from glug.scene import Scene
 from glug.scene.bodies import Solid
-from glug.view.camera import Camera, automatic_camera
+from glug.view.camera import Camera
 from glug.view.flat import flat_picture
+from glug.view.framing import scene_camera
 from glug.view.material import ColouredSolid, Material
 from glug.view.picture import render
 
 SOLID_SAMPLES = 96  # along the longest side of a solid
 SOLID_MARGIN = 3  # samples around it
+GLASS = 0.85  # of a clear solid that one sees through
 CHUNK = 1 << 18  # points at a time
 
 
 class ScenePictures:
     """Pictures of a scene's frames, all with the same camera and light. Still solids are sampled once."""
 
-    def __init__(self, scene: Scene, size: tuple[int, int] | None = None):
-        """`size` (width, height) in pixels is the scene's when None."""
+    def __init__(
+        self,
+        scene: Scene,
+        size: tuple[int, int] | None = None,
+        camera: Camera | None = None,
+        material: Material | None = None,
+    ):
+        """`size` (width, height) in pixels, camera and look are the scene's when None."""
         self.scene = scene
         self.size = scene.output.preview_size if size is None else size
         domain = scene.domain
         self.scale = float(max(domain.size))
         self.floor = float(domain.lower[1]) if domain.sides["bottom"] != "open" else None
-        self.camera = _camera(scene, self.size)
+        self.camera = camera if camera is not None else scene_camera(scene, self.size)
         liquid = next(iter(scene.liquids.values()))
-        self.material = Material(liquid.colour, liquid.clarity)
+        self.material = material if material is not None else Material(liquid.colour, liquid.clarity)
         self._still: dict[str, SampledDistance | None] = {}
 
     def picture(self, distance: SampledDistance, time: float) -> np.ndarray:
@@ -36,7 +44,7 @@ class ScenePictures:
         for solid in self.scene.solids:
             sampled = self._sampled(solid, time)
             if sampled is not None:
-                solids.append((sampled, solid.colour))
+                solids.append((sampled, (*solid.colour, 1.0 - GLASS * solid.clarity)))
         domain = self.scene.domain
         if domain.dim == 2:
             return flat_picture(distance, self.material, solids, self.size, domain.lower, domain.upper)
@@ -68,10 +76,3 @@ def sample_solid(scene: Scene, solid: Solid, time: float) -> SampledDistance | N
     outside = np.maximum(domain.lower - points, points - domain.upper)[:, : domain.dim].max(axis=1)
     values = np.maximum(values, outside).astype(np.float32).reshape(tuple(counts))
     return SampledDistance(values, (float(corner[0]), float(corner[1]), float(corner[2])), h)
-
-
-def _camera(scene: Scene, size: tuple[int, int]) -> Camera:
-    given = scene.camera
-    if given is not None:
-        return Camera(given.eye, given.target, given.up, given.fov)
-    return automatic_camera(list(scene.domain.lower), list(scene.domain.upper), size[0] / size[1])
