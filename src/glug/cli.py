@@ -32,7 +32,6 @@ app = typer.Typer(
 )
 
 SceneArgument = Annotated[str, typer.Argument(metavar="SCENE", help="A library scene or a .toml file.")]
-RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
 Resolution = Annotated[int | None, typer.Option(metavar="N", min=1, help="Cells along the longest side of the domain.")]
 Frames = Annotated[
     int | None,
@@ -146,25 +145,6 @@ def check(scene: SceneArgument, frames: Frames = None, resolution: Resolution = 
 
 
 @app.command()
-def export(
-    folder: RunArgument,
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="usd, abc, vtk, vdb, ply or obj.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="PATH", help="Where to write [DIR/export/...].")
-    ] = None,
-    first: Annotated[int | None, typer.Option(metavar="N", min=0, help="The first frame [0].")] = None,
-    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last frame [the run's].")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
-) -> None:
-    """Write a run for Houdini, Blender, Maya, ParaView and others."""
-    from glug.output.export import export_run
-    from glug.progress import counting
-
-    with counting(f"exporting to {to}") as on_frame:
-        print(export_run(folder, to, output, first, last, overwrite, on_frame).text())
-
-
-@app.command()
 def validate(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A study; none lists them.")] = None,
     json: JsonFile = None,
@@ -206,6 +186,43 @@ def bench(
         return _list(BENCHES, "glug bench NAME")
     options = BenchOptions(threads=threads or (1, 2), resolution=resolution, steps=steps)
     return _report(run_bench(name, options), json, show=False)
+
+
+@app.command()
+def render(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [DIR/render].")
+    ] = None,
+    size: Annotated[str, typer.Option(metavar="WxH", help="Width and height in pixels.")] = "640x480",
+    samples: Annotated[int, typer.Option(metavar="N", help="Samples per pixel, of Mitsuba.")] = 64,
+    look: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Show the liquid as honey, water, milk, chocolate, ...")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="FRAMES", help="Some frames: 60, 10-40 or every other one, 0-40:2.")
+    ] = None,
+    shutter: Annotated[
+        float, typer.Option(metavar="S", help="Motion blur: part of a frame the shutter is open.")
+    ] = 0.0,
+    reframe: Annotated[bool, typer.Option("--reframe", help="Choose a camera even if the scene has one.")] = False,
+    renderer: Annotated[str, typer.Option(metavar="NAME", help="auto, mitsuba or plain.")] = "auto",
+) -> None:
+    """Render a run: a picture per frame and a film. The same command goes on where it stopped."""
+    from rich.console import Console
+
+    from glug.view.sequence import RenderOptions, render_run
+    from glug.view.wishes import parse_frames, parse_size
+
+    options = RenderOptions(renderer, parse_size(size), samples, look, parse_frames(only), shutter, reframe)
+
+    def say(text: str) -> None:
+        print(f"glug: note: {text}", file=sys.stderr)
+
+    done = render_run(folder, options, output, Console(), say)
+    kept = f", {done.kept} were there" if done.kept else ""
+    film = f", {done.film.name}" if done.film is not None else ""
+    print(f"{done.folder}: {done.rendered} pictures by the {done.engine} renderer{kept}{film}")
 
 
 def _list(entries: Any, usage: str) -> None:

@@ -50,14 +50,14 @@ class Material:
 # The scene's materials as they look in daylight. Refraction: handbook values at 20 C for the simple liquids,
 # typical ones for foods.
 PRESETS = {
-    "water": Material((0.80, 0.93, 0.95), 1.0, 1.333),
+    "water": Material((0.60, 0.83, 0.92), 1.0, 1.333),
     "milk": Material((0.97, 0.96, 0.92), 0.0, 1.35, roughness=0.08),
     "cream": Material((0.98, 0.95, 0.86), 0.0, 1.36, roughness=0.10),
     "oil": Material((0.88, 0.79, 0.20), 0.9, 1.47),
     "glycerine": Material((0.94, 0.95, 0.95), 1.0, 1.473),
     "syrup": Material((0.66, 0.30, 0.08), 0.8, 1.48),
-    "honey": Material((0.94, 0.66, 0.14), 0.8, 1.49),
-    "cold-honey": Material((0.92, 0.62, 0.12), 0.8, 1.49),
+    "honey": Material((0.93, 0.62, 0.12), 0.7, 1.49),
+    "cold-honey": Material((0.91, 0.59, 0.11), 0.7, 1.49),
     "chocolate": Material((0.30, 0.15, 0.075), 0.0, 1.5, roughness=0.12),
     "ketchup": Material((0.66, 0.06, 0.03), 0.0, 1.4, roughness=0.10),
     "toothpaste": Material((0.80, 0.92, 0.95), 0.0, 1.4, roughness=0.15),

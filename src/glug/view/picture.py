@@ -79,7 +79,7 @@ def render(
     if again.any():
         parts = [sampled(centres[again] + offset)[0] for offset in SUBSAMPLES]
         picture[again] = sum(parts[1:], parts[0]) / np.float32(len(parts))
-    return _quantised(picture.reshape(height, width, 3))
+    return quantised(picture.reshape(height, width, 3))
 
 
 def tone(seen: np.ndarray) -> np.ndarray:
@@ -92,7 +92,7 @@ def tone(seen: np.ndarray) -> np.ndarray:
     return np.clip(curve, 0.0, 1.0).astype(np.float32)
 
 
-def _quantised(picture: np.ndarray) -> np.ndarray:
+def quantised(picture: np.ndarray) -> np.ndarray:
     """Bytes, with an ordered dither of one unit that hides the bands of slow gradients."""
     pattern = np.zeros((1, 1))
     for _ in range(3):

@@ -1,0 +1,249 @@
+"""Pictures by Mitsuba 3: light that is bent, absorbed and scattered in the liquid (`pip install 'glug[render]'`).
+
+Mitsuba's shapes do not move within a picture. Motion blur is therefore an average over moments of the shutter.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from glug.extras import require
+from glug.geometry.sampled import SurfaceMesh
+from glug.scene import Scene
+from glug.scene.solid_mesh import rest_mesh
+from glug.view.camera import Camera
+from glug.view.denoise import clean_mean
+from glug.view.material import Material, linear
+from glug.view.picture import quantised, tone
+from glug.view.studio import COVE_COLOUR, ROOM, Studio, build_studio
+from glug.view.voxels import vertex_normals
+
+CLEAR = 0.5  # clarity from which light goes through the liquid
+PASSES = 8  # of independent samples: they tell what is noise
+NORMAL_PASSES = 3
+DEPTH = 20  # surfaces and scatterings that a path meets at most
+GLASS_REFRACTION = 1.5
+SHARP = 0.6  # cosine between a solid's triangles from which an edge stays an edge
+_TRIAL = """
+import mitsuba as mi
+mi.set_variant("llvm_ad_rgb")
+import numpy as np
+assert np.isfinite(np.array(mi.render(mi.load_dict(mi.cornell_box()), spp=1))).all()
+"""
+
+
+def choose_variant() -> str:
+    """The fast variant if this machine can run it, else the one that always runs.
+
+    Mitsuba's LLVM variants need a shared library of LLVM on the system. An old one does not raise an error but ends
+    the process, so it is tried in another one.
+    """
+    tried = subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True, timeout=300, check=False)
+    return "llvm_ad_rgb" if tried.returncode == 0 else "scalar_rgb"
+
+
+class MitsubaEngine:
+    """Renders the frames of a scene with one camera, look and studio."""
+
+    name = "mitsuba"
+
+    def __init__(
+        self,
+        scene: Scene,
+        camera: Camera,
+        material: Material,
+        size: tuple[int, int],
+        samples: int,
+        variant: str | None = None,
+    ):
+        """`samples` per pixel; `variant` of Mitsuba, None to choose one."""
+        self._mi = require("mitsuba", "render", "rendering with Mitsuba")
+        self.variant = variant if variant is not None else choose_variant()
+        self.scene, self.camera, self.material, self.size, self.samples = scene, camera, material, size, samples
+        domain = scene.domain
+        closed = domain.sides["bottom"] != "open"
+        self.floor = float(domain.lower[1])
+        below = 0.0 if closed else 0.3 * float(domain.size[1])
+        self.studio = build_studio(camera, self.floor - below, domain.lower, domain.upper)
+        self._solids: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def picture(self, moments: Sequence[tuple[SurfaceMesh, float]], colours: np.ndarray | None = None) -> np.ndarray:
+        """A picture (height, width, 3) uint8: the mean over the moments (surface, time [s]) of the shutter.
+
+        colours  linear, at the vertices of the surfaces, of an opaque liquid; None for the material's
+        """
+        self._mi.set_variant(self.variant)
+        count = max(PASSES, len(moments))
+        samples = -(-self.samples // count)
+        passes: list[np.ndarray] = []
+        with tempfile.TemporaryDirectory() as folder:
+            loaded: tuple[int, Any] | None = None
+            for number in range(count):
+                which = number * len(moments) // count
+                if loaded is None or loaded[0] != which:
+                    loaded = which, self._mi.load_dict(self._stage(Path(folder), *moments[which], colours))
+                seen = self._mi.render(loaded[1], spp=samples, seed=number)
+                passes.append(np.array(seen, dtype=np.float32)[..., :3])
+        return quantised(tone(clean_mean(passes)))
+
+    def _stage(self, folder: Path, surface: SurfaceMesh, time: float, colours: np.ndarray | None) -> dict[str, Any]:
+        """The moment as Mitsuba's dictionary; meshes go through files in `folder`."""
+        stage = {
+            "type": "scene",
+            "integrator": {"type": "volpathmis", "max_depth": DEPTH, "rr_depth": 10},
+            "sensor": self._sensor(),
+            "cove": self._cove(folder, self.studio),
+            "room": {"type": "constant", "radiance": _rgb(ROOM)},
+        }
+        stage |= {name: self._soft_box(name) for name in self.studio.boxes}
+        if len(surface.triangles):
+            stage["liquid"] = self._liquid(folder, surface, colours)
+        for number, solid in enumerate(self.scene.solids):
+            if solid.name not in self._solids or solid.sequence is not None:
+                self._solids[solid.name] = split_edges(*rest_mesh(solid, self.scene.domain, time))
+            vertices, triangles = self._solids[solid.name]
+            if len(triangles):
+                rotation, shift = solid.motion.pose(time)
+                moved = (vertices @ np.asarray(rotation).T + shift).astype(np.float32)
+                path = folder / f"solid{number}.ply"
+                write_shaded_ply(path, moved, triangles)
+                stage[f"solid{number}"] = {"type": "ply", "filename": str(path), "bsdf": _solid_surface(solid)}
+        return stage
+
+    def _liquid(self, folder: Path, surface: SurfaceMesh, colours: np.ndarray | None) -> dict[str, Any]:
+        vertices = surface.vertices.copy()
+        spacing = self.scene.domain.dx / self.scene.surface.resolution
+        # What stands on the floor goes on below it: no film of air under the liquid.
+        vertices[vertices[:, 1] < self.floor + 0.05 * spacing, 1] -= 2 * spacing
+        path = folder / "liquid.ply"
+        normals = smooth_normals(SurfaceMesh(vertices, surface.triangles, surface.velocities), NORMAL_PASSES)
+        write_shaded_ply(path, vertices, surface.triangles, normals, colours)
+        shape: dict[str, Any] = {"type": "ply", "filename": str(path)}
+        material, scale = self.material, float(max(self.scene.domain.size))
+        if colours is not None or material.clarity < CLEAR:
+            tint = {"type": "mesh_attribute", "name": "vertex_color"} if colours is not None else None
+            return shape | {"bsdf": _opaque(material, tint)}
+        absorption, scattering = material.absorption(scale), material.scattering(scale)
+        extinction = absorption + scattering
+        shape["bsdf"] = {"type": "dielectric", "int_ior": material.refraction, "ext_ior": 1.0}
+        shape["interior"] = {
+            "type": "homogeneous",
+            "scale": float(extinction.max()),  # Mitsuba wants colours below 1
+            "sigma_t": _rgb(extinction / extinction.max()),
+            "albedo": _rgb(scattering / np.maximum(extinction, 1e-9)),
+        }
+        return shape
+
+    def _sensor(self) -> dict[str, Any]:
+        transform = self._mi.ScalarTransform4f
+        camera, (width, height) = self.camera, self.size
+        up = camera.axes()[1]
+        return {
+            "type": "perspective",
+            "fov": camera.fov_degrees,
+            "fov_axis": "y",
+            "near_clip": 1e-3 * self.studio.reach,
+            "far_clip": 1e3 * self.studio.reach,
+            "to_world": transform().look_at(origin=list(camera.eye), target=list(camera.target), up=up.tolist()),
+            "film": {
+                "type": "hdrfilm",
+                "width": width,
+                "height": height,
+                "pixel_format": "rgb",
+                "rfilter": {"type": "gaussian"},
+            },
+            "sampler": {"type": "independent"},
+        }
+
+    def _cove(self, folder: Path, studio: Studio) -> dict[str, Any]:
+        path = folder / "cove.ply"
+        if not path.exists():
+            write_shaded_ply(path, *studio.cove)
+        matt = {"type": "twosided", "matt": {"type": "diffuse", "reflectance": _rgb(COVE_COLOUR)}}
+        return {"type": "ply", "filename": str(path), "bsdf": matt}
+
+    def _soft_box(self, name: str) -> dict[str, Any]:
+        box, transform = self.studio.boxes[name], self._mi.ScalarTransform4f
+        up = [0.0, 0.0, 1.0] if name == "top" else [0.0, 1.0, 0.0]
+        facing = transform().look_at(origin=box.centre.tolist(), target=self.studio.middle.tolist(), up=up)
+        return {
+            "type": "rectangle",
+            "to_world": facing @ transform().scale([box.half_width, box.half_height, 1.0]),
+            "emitter": {"type": "area", "radiance": _rgb((box.radiance,) * 3)},
+        }
+
+
+def split_edges(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mesh with the vertices at its sharp edges repeated, so that shading does not round them off."""
+    corners = vertices[triangles].astype(np.float64)
+    faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    faces /= np.maximum(np.linalg.norm(faces, axis=1, keepdims=True), 1e-30)
+    smooth = vertex_normals(SurfaceMesh(vertices, triangles, np.zeros_like(vertices)))
+    sharp = np.einsum("ijk,ik->ij", smooth[triangles], faces).min(axis=1) < SHARP
+    # Triangles at a sharp edge get three vertices of their own.
+    own = len(vertices) + np.arange(3 * int(sharp.sum()), dtype=np.int32).reshape(-1, 3)
+    split = triangles.copy()
+    split[sharp] = own
+    return np.concatenate([vertices, vertices[triangles[sharp]].reshape(-1, 3)]), split
+
+
+def smooth_normals(surface: SurfaceMesh, passes: int) -> np.ndarray:
+    """Unit normals at the vertices, each averaged with its neighbours': mirrored edges lose the lattice's steps."""
+    normals = vertex_normals(surface)
+    i, j = surface.triangles.ravel(), np.roll(surface.triangles, 1, axis=1).ravel()
+    count = len(surface.vertices)
+    # Every edge is in two triangles, once in each direction.
+    beside = coo_array((np.ones(len(i)), (i, j)), shape=(count, count)).tocsr()
+    for _ in range(passes):
+        normals = normals + beside @ normals
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+    return normals
+
+
+def write_shaded_ply(
+    path: Path,
+    vertices: np.ndarray,
+    triangles: np.ndarray,
+    normals: np.ndarray | None = None,
+    colours: np.ndarray | None = None,
+) -> None:
+    """A PLY file as Mitsuba reads it: positions, normals (those of the triangles around if None), linear colours."""
+    if normals is None:
+        normals = vertex_normals(SurfaceMesh(vertices, triangles, np.zeros_like(vertices)))
+    names = ["x", "y", "z", "nx", "ny", "nz", *(["r", "g", "b"] if colours is not None else [])]
+    table = np.concatenate([vertices, normals, *([colours] if colours is not None else [])], axis=1)
+    faces = np.empty(len(triangles), np.dtype([("count", "u1"), ("vertices", "<i4", (3,))]))
+    faces["count"], faces["vertices"] = 3, triangles
+    lines = ["ply", "format binary_little_endian 1.0", f"element vertex {len(vertices)}"]
+    lines += [f"property float {name}" for name in names]
+    lines += [f"element face {len(triangles)}", "property list uchar int vertex_indices", "end_header", ""]
+    path.write_bytes("\n".join(lines).encode() + table.astype("<f4").tobytes() + faces.tobytes())
+
+
+def _opaque(material: Material, tint: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A glossy coat over a matt body: milk, chocolate, paint."""
+    return {
+        "type": "roughplastic",
+        "alpha": max(material.roughness, 0.02),
+        "int_ior": material.refraction,
+        "ext_ior": 1.0,
+        "nonlinear": True,
+        "diffuse_reflectance": tint if tint is not None else _rgb(linear(material.colour)),
+    }
+
+
+def _solid_surface(solid: Any) -> dict[str, Any]:
+    if solid.clarity >= CLEAR:
+        return {"type": "thindielectric", "int_ior": GLASS_REFRACTION, "specular_transmittance": _rgb(solid.colour)}
+    body = Material(solid.colour, 0.0, GLASS_REFRACTION, roughness=0.3)
+    return {"type": "twosided", "body": _opaque(body)}
+
+
+def _rgb(colour: Any) -> dict[str, Any]:
+    return {"type": "rgb", "value": [float(c) for c in colour]}
