@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 
 SceneArgument = Annotated[str, typer.Argument(metavar="SCENE", help="A library scene or a .toml file.")]
+RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
 Resolution = Annotated[int | None, typer.Option(metavar="N", min=1, help="Cells along the longest side of the domain.")]
 Frames = Annotated[
     int | None,
@@ -142,6 +143,25 @@ def check(scene: SceneArgument, frames: Frames = None, resolution: Resolution = 
     for warning in outlook.warnings:
         print(f"glug: warning: {warning}", file=sys.stderr)
     outlook.require_memory()
+
+
+@app.command()
+def export(
+    folder: RunArgument,
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="usd, abc, vtk, vdb, ply or obj.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="PATH", help="Where to write [DIR/export/...].")
+    ] = None,
+    first: Annotated[int | None, typer.Option(metavar="N", min=0, help="The first frame [0].")] = None,
+    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last frame [the run's].")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
+) -> None:
+    """Write a run for Houdini, Blender, Maya, ParaView and others."""
+    from glug.output.export import export_run
+    from glug.progress import counting
+
+    with counting(f"exporting to {to}") as on_frame:
+        print(export_run(folder, to, output, first, last, overwrite, on_frame).text())
 
 
 @app.command()

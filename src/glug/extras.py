@@ -14,7 +14,7 @@ def require(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
+        if not f"{module}.".startswith(f"{error.name}."):
             raise InputError(f"{purpose} needs {module}, which is installed but lacks {error.name}") from error
         raise InputError(f"{purpose} needs an extra; add it with: pip install 'glug[{extra}]'") from None
     except ImportError as error:

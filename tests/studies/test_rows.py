@@ -32,10 +32,11 @@ BENCH_COLUMNS = [
 
 
 def test_study_rows_have_the_published_columns(tmp_path):
-    write_json([StudyRow("s", "t", "8x8", "u", "Linf", float("nan"), 2.0)], tmp_path / "rows.json")
+    write_json([StudyRow("s", "t", 8, "u", "Linf", float("nan"), 2.0)], tmp_path / "rows.json")
     (row,) = json.loads((tmp_path / "rows.json").read_text())
     assert list(row) == STUDY_COLUMNS
     assert row["ours"] is None
+    assert row["grid"] == 8
 
 
 def test_bench_rows_begin_with_the_agreed_columns(tmp_path):
@@ -45,6 +46,6 @@ def test_bench_rows_begin_with_the_agreed_columns(tmp_path):
 
 
 def test_tables_leave_out_empty_columns():
-    text = table([StudyRow("s", "t", "8x8", "u", "Linf", 0.5)])
+    text = table([StudyRow("s", "t", 8, "u", "Linf", 0.5)])
     assert "published" not in text
     assert text.splitlines()[0].split() == ["study", "table", "grid", "quantity", "norm", "ours"]

@@ -33,3 +33,11 @@ class SurfaceMesh:
         """Enclosed volume [m3] (divergence theorem)."""
         a, b, c = (self.vertices[self.triangles[:, i]].astype(np.float64) for i in range(3))
         return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
+
+    def normals(self) -> np.ndarray:
+        """Unit normals (n, 3) float32 at the vertices: means over the triangles around them, weighted by area."""
+        a, b, c = (self.vertices[self.triangles[:, i]].astype(np.float64) for i in range(3))
+        weighted, corners = np.cross(b - a, c - a), self.triangles.ravel()
+        count = len(self.vertices)
+        sums = np.stack([np.bincount(corners, np.repeat(weighted[:, k], 3), count) for k in range(3)], axis=1)
+        return (sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-300)).astype(np.float32)

@@ -130,15 +130,15 @@ def strain_energy_residual(b, x, r, g, cell, ex, ey, ez, blocks):
 
 
 @kernel(parallel=True)
-def solid_faces(axis, nodes, area, solid):
-    """1 at faces of `axis` whose centre is inside a solid or that are closed."""
+def solid_faces(axis, nodes, near, area, solid):
+    """1 at faces of `axis` whose centre is inside a solid or nearer to it than `near`, or that are closed."""
     ni, nj, nk = solid.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
                 closed = area[i, j, k] == np.float32(0.0)
-                solid[i, j, k] = closed or face_distance(nodes, axis, i, j, k) <= np.float32(0.0)
+                solid[i, j, k] = closed or face_distance(nodes, axis, i, j, k) <= near
 
 
 @kernel(inline=True)

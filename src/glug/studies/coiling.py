@@ -131,10 +131,9 @@ def study(options: StudyOptions) -> list[StudyRow]:
     path = jet_path(jets_of_run(folder, scene.domain.dx), scene.domain.dx)
     if len(path.frames) == 0:
         raise InputError(f"{options.run}: no frame has a whole jet that has landed, so there is none to follow")
-    grid = "x".join(str(n) for n in scene.domain.shape)
 
     def row(quantity: str, value: float) -> StudyRow:
-        return StudyRow("coiling", scene.name, grid, quantity, "value", value)
+        return StudyRow("coiling", scene.name, scene.domain.resolution, quantity, "value", value)
 
     return [
         row("jet_direction_changes", path.direction_changes),

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from glug.studies.rows import BenchRow, StudyRow
 class StudyOptions:
     """What the command line hands to a study; a study ignores what it has no use for."""
 
+    name: str = ""  # of the study, where one module has several
     largest_grid: int | None = None  # leave out finer grids
     run: Path | None = None  # the run folder to measure, for studies of a run
 
@@ -37,13 +38,24 @@ class Entry:
     needs_run: bool = False  # measures a run folder, given by --run
 
 
+TABLES = "glug.studies.tables"
+
 STUDIES: Mapping[str, Entry] = {
+    "pressure-free-surface": Entry(TABLES, "Batty 2010, Table 4.1: projection of a free disc of liquid"),
+    "pressure-walls": Entry(TABLES, "Batty 2010, Table 4.2: projection in a circular container"),
+    "viscosity-free-surface": Entry(TABLES, "Batty 2010, Table 4.3: viscosity of a free annulus"),
+    "viscosity-walls": Entry(TABLES, "Batty 2010, Table 4.4: viscosity between circular walls"),
+    "stokes-free-surface": Entry(TABLES, "Batty 2010, Table 4.5: Stokes flow in a free disc"),
+    "stokes-walls": Entry(TABLES, "Batty 2010, Table 4.6: Stokes flow between circular walls"),
+    "stokes-mixed": Entry(TABLES, "Batty 2010, Table 4.7: Stokes flow around a disc, inside a free surface"),
+    "stokes-moving-walls": Entry(TABLES, "Batty 2010, Table 4.8: Stokes flow between walls, one of them spinning"),
     "coiling": Entry(
         "glug.studies.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
     ),
 }
 
 BENCHES: Mapping[str, Entry] = {
+    "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
 }
@@ -54,7 +66,7 @@ def run_study(name: str, options: StudyOptions) -> list[StudyRow]:
     entry = _find(name, STUDIES, "study")
     if entry.needs_run and options.run is None:
         raise InputError(f"study '{name}' measures a run: give its folder with --run DIR")
-    return import_module(entry.module).study(options)
+    return import_module(entry.module).study(replace(options, name=name))
 
 
 def run_bench(name: str, options: BenchOptions) -> list[BenchRow]:

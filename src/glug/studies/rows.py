@@ -15,13 +15,14 @@ from glug.errors import OutputError
 class StudyRow:
     """One number of a study, ours beside the published one (None where nothing was published).
 
+    grid      cells along a side
     quantity  p, u, v, w, tau_xx, tau_xy, ... or a named scalar
     norm      Linf, L1, or value for a scalar
     """
 
     study: str
     table: str
-    grid: str
+    grid: int
     quantity: str
     norm: str
     ours: float

@@ -1,0 +1,285 @@
+"""The one minimisation, assembled: pressure, viscosity and Stokes are the same problem with other rows.
+
+With velocities u on faces and multipliers s (stresses, pressure) on rows B, one step of length dt solves
+
+    [ P W_F W_L / dt    W_F B' W_L  ] [u]   [ P W_F W_L u* / dt + W_F f ]
+    [ W_L B W_F        -C W_L W_F   ] [s] = [ W_L (W_S B - B W_S) u_BC  ]
+
+    f = W_A B' s_BC - B' W_A s_BC
+
+(Batty 2010, eq. 4.40 with 4.46-4.49 and 4.42-4.45, the sign of the last corrected). P is the density, C the
+compliance of the rows, W_L the liquid fraction of a sample's control volume whatever is solid, W_F the fraction
+that is not solid whatever is air, W_A = 1 - W_L, W_S = 1 - W_F. The free surface carries the traction s_BC (none)
+and walls the velocity u_BC (none) because of these weights; nothing else is done about boundaries.
+
+Null space (section 4.7). A row that touches a velocity without liquid is dropped and takes its boundary value; a
+velocity that touches a row wholly in the solid is dropped and takes the wall's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from glug.errors import InputError
+from glug.grids.operators import AXIS, Operators
+from glug.physics.weights import Fractions
+from glug.solvers.sparse import solve_general, solve_positive
+
+Form = Literal["auto", "stress", "velocity", "kkt"]
+FLAT = 1e-11  # of the matrix: a constant pressure that costs less than this belongs to the null space
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Constraints B u with multipliers s; `compliance` is C, zero for pressure."""
+
+    B: sparse.csr_matrix
+    compliance: sparse.csr_matrix
+    liquid: np.ndarray  # W_L of every row
+    fluid: np.ndarray  # W_F of every row
+    slices: dict[str, slice] = field(default_factory=dict)  # p, tau_xx, tau_xy, ...
+
+    @classmethod
+    def stack(cls, *parts: Rows) -> Rows:
+        slices: dict[str, slice] = {}
+        begin = 0
+        for part in parts:
+            slices |= {name: slice(begin + s.start, begin + s.stop) for name, s in part.slices.items()}
+            begin += len(part.liquid)
+        return cls(
+            sparse.vstack([p.B for p in parts], format="csr"),
+            sparse.block_diag([p.compliance for p in parts], format="csr"),
+            np.concatenate([p.liquid for p in parts]),
+            np.concatenate([p.fluid for p in parts]),
+            slices,
+        )
+
+
+def pressure_rows(operators: Operators, liquid: Fractions, fluid: Fractions) -> Rows:
+    """B = -D = G' with the multiplier p, without compliance."""
+    n = len(liquid.cell)
+    B = sparse.csr_matrix(-operators.D)
+    return Rows(B, sparse.csr_matrix((n, n)), liquid.cell, fluid.cell, {"p": slice(0, n)})
+
+
+def stress_rows(
+    operators: Operators,
+    liquid: Fractions,
+    fluid: Fractions,
+    viscosity: float | tuple[np.ndarray, np.ndarray],
+    *,
+    trace_free: bool,
+) -> Rows:
+    """B u = C s for the viscous stresses; `viscosity` [Pa s] is a number, or values at cells and at edges.
+
+    The full stress has a row d_a u_a = tau_aa / (2 mu) for every axis. Without a trace (in incompressible flow)
+    the last one is eliminated: d_a u_a - d_z u_z = (tau_aa + sum_b tau_bb) / (2 mu). Shears are always
+    d_b u_a + d_a u_b = tau_ab / mu.
+    """
+    n, dim = len(liquid.cell), operators.dim
+    mu_cell, mu_edge = viscosity if isinstance(viscosity, tuple) else (np.full(n, viscosity), viscosity)
+    normal, kept = operators.normal_strains, dim - 1 if trace_free else dim
+    strains = [normal[a] - normal[-1] for a in range(kept)] if trace_free else list(normal)
+    pattern = np.eye(kept) + (1.0 if trace_free else 0.0)
+    compliance = sparse.kron(pattern, sparse.diags(0.5 / mu_cell))
+    shear = sparse.diags(np.broadcast_to(1.0 / np.asarray(mu_edge, dtype=float), len(liquid.edge)))
+    slices = {f"tau_{AXIS[a]}{AXIS[a]}": slice(a * n, (a + 1) * n) for a in range(kept)}
+    begin = kept * n
+    for name, edge in zip(operators.shear_names, operators.edges):
+        slices[name] = slice(begin, begin + operators.count(edge))
+        begin = slices[name].stop
+    return Rows(
+        sparse.vstack([*strains, *operators.shear_strains], format="csr"),
+        sparse.block_diag([compliance, shear], format="csr"),
+        np.concatenate([*[liquid.cell] * kept, liquid.edge]),
+        np.concatenate([*[fluid.cell] * kept, fluid.edge]),
+        slices,
+    )
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Face velocities and multipliers, flat, and how the solve went."""
+
+    u: np.ndarray
+    s: np.ndarray
+    slices: dict[str, slice]
+    iterations: int = 1
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """p, tau_xx, ... flat."""
+        return self.s[self.slices[name]]
+
+
+class VariationalProblem:
+    """One geometry and time step, ready for any u*. `rows` say which physics it is."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        liquid_face: np.ndarray,
+        fluid_face: np.ndarray,
+        *,
+        density: float | np.ndarray = 1.0,
+        dt: float = 1.0,
+    ):
+        self.rows, self.dt = rows, dt
+        self.density = np.broadcast_to(np.asarray(density, dtype=float), liquid_face.shape)
+        touches = sparse.csr_matrix(rows.B)
+        touches.data = np.ones_like(touches.data)
+        lacks_liquid = touches @ (liquid_face == 0.0) > 0
+        walled = touches.T @ (rows.fluid == 0.0) > 0
+        self.liquid_face = liquid_face
+        self.fluid_face = np.where(walled, 0.0, fluid_face)  # W_F of the velocities that remain
+        self.moves = (self.fluid_face > 0.0) & (liquid_face > 0.0)
+        reached = touches @ self.moves.astype(float) > 0
+        stiff = rows.compliance.diagonal() > 0.0
+        self.valid = (rows.liquid > 0.0) & ~lacks_liquid & (rows.fluid > 0.0) & (reached | stiff)
+
+    @property
+    def compliant(self) -> bool:
+        """Whether every row has compliance: viscosity without pressure."""
+        return bool((self.rows.compliance.diagonal() > 0.0).all())
+
+    # -- matrices ------------------------------------------------------------------------------------------
+
+    @property
+    def mobility(self) -> np.ndarray:
+        """dt W_F / (P W_L) of the velocities: what a force does to them."""
+        out = np.zeros(len(self.liquid_face))
+        m = self.moves
+        out[m] = self.dt * self.fluid_face[m] / (self.density[m] * self.liquid_face[m])
+        return out
+
+    def _weighted(self) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+        """W_L B and C W_L W_F over the valid rows."""
+        v = self.valid
+        return (
+            sparse.diags(self.rows.liquid[v]) @ self.rows.B[v],
+            sparse.diags((self.rows.liquid * self.rows.fluid)[v]) @ self.rows.compliance[v][:, v],
+        )
+
+    def stress_matrix(self) -> sparse.csr_matrix:
+        """C W_L W_F + dt W_L B W_F / (P W_L) B' W_L over the valid rows: symmetric, positive (semi)definite."""
+        B, C = self._weighted()
+        half = B @ sparse.diags(np.sqrt(self.mobility))
+        return (C + half @ half.T).tocsr()
+
+    def velocity_matrix(self) -> sparse.csr_matrix:
+        """P W_F W_L / dt + W_F B' W_L (C W_L W_F)^-1 W_L B W_F over the moving faces: positive definite."""
+        if not self.compliant:
+            raise InputError("the velocity form needs rows with compliance; pressure has none")
+        B, C = self._weighted()
+        B = (B @ sparse.diags(self.fluid_face))[:, self.moves].tocsc()
+        stiffness = B.T @ _inverse(C) @ B
+        return (sparse.diags(self._inertia()[self.moves]) + 0.5 * (stiffness + stiffness.T)).tocsr()
+
+    def kkt_matrix(self) -> sparse.csr_matrix:
+        """The whole indefinite system over moving faces and valid rows."""
+        B, C = self._weighted()
+        B = (B @ sparse.diags(self.fluid_face))[:, self.moves]
+        return sparse.bmat([[sparse.diags(self._inertia()[self.moves]), B.T], [B, -C]], format="csr")
+
+    def _inertia(self) -> np.ndarray:
+        return self.density * self.fluid_face * self.liquid_face / self.dt
+
+    # -- solution ------------------------------------------------------------------------------------------
+
+    def solve(
+        self,
+        u_star: np.ndarray,
+        *,
+        u_wall: np.ndarray | None = None,
+        s_air: np.ndarray | None = None,
+        form: Form = "auto",
+        solver: str = "auto",
+    ) -> Solution:
+        """The velocity and multipliers at the end of the step.
+
+        `u_wall` is the wall's velocity on all faces (needed one cell deep), `s_air` what acts on the free surface,
+        for all rows. Faces without liquid keep u*, those in walls take the wall's velocity. The forms eliminate the
+        velocity, or the stresses (not the pressure, which has no compliance), or nothing.
+        """
+        if form == "auto":
+            form = "velocity" if self.compliant else "stress"
+        u_wall = np.zeros_like(self.liquid_face) if u_wall is None else u_wall
+        s_air = np.zeros_like(self.rows.liquid) if s_air is None else s_air
+        rows, v, m = self.rows, self.valid, self.moves
+        # Rows that are not valid carry s_air wholly.
+        inside = np.where(v, rows.liquid, 0.0)
+        force = (1.0 - self.liquid_face) * (rows.B.T @ s_air) - rows.B.T @ ((1.0 - inside) * s_air)
+        wall = rows.liquid * ((1.0 - rows.fluid) * (rows.B @ u_wall) - rows.B @ ((1.0 - self.fluid_face) * u_wall))
+        start = np.array(u_star, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            start[m] += self.dt * force[m] / (self.density[m] * self.liquid_face[m])
+        s = s_air.copy()
+        u = np.where(self.fluid_face > 0.0, start, u_wall)
+        iterations = 1
+        if v.any() and form == "stress":
+            B, _ = self._weighted()
+            b = B @ (self.fluid_face * np.where(m, start, 0.0)) - wall[v]
+            s[v], iterations = self._solve_flat(self.stress_matrix(), b, solver)
+            push = B.T @ s[v]
+            u[m] -= self.dt * push[m] / (self.density[m] * self.liquid_face[m])
+        elif v.any() and form == "velocity":
+            B, C = self._weighted()
+            B = (B @ sparse.diags(self.fluid_face))[:, m]
+            inverse = _inverse(C)
+            b = self._inertia()[m] * start[m] + B.T @ (inverse @ wall[v])
+            u[m], iterations = solve_positive(self.velocity_matrix(), b, solver)
+            s[v] = inverse @ (B @ u[m] - wall[v])
+        elif v.any():
+            b = np.concatenate([self._inertia()[m] * start[m], wall[v]])
+            x = self._solve_kkt(b)
+            u[m], s[v] = np.split(x, [int(m.sum())])
+        return Solution(u, s, rows.slices, iterations)
+
+    def flat_pressures(self, matrix: sparse.csr_matrix) -> list[np.ndarray]:
+        """Sets of valid rows whose pressures may rise together without any effect: closed components."""
+        if "p" not in self.rows.slices:
+            return []
+        index = np.flatnonzero(self.valid)
+        span = self.rows.slices["p"]
+        p = np.flatnonzero((index >= span.start) & (index < span.stop))
+        count, label = connected_components(matrix[p][:, p], directed=False)
+        pull = np.zeros((count, matrix.shape[0]))
+        closed = []
+        for c in range(count) if count < 64 else []:
+            members = p[label == c]
+            pull[c, members] = 1.0
+            if np.abs(matrix @ pull[c]).max() <= FLAT * matrix.diagonal()[members].max():
+                closed.append(members)
+        return closed
+
+    def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, int]:
+        """Solve with one pressure of every closed component held at zero, in the least-squares sense."""
+        keep = np.ones(len(b), dtype=bool)
+        b = b.copy()
+        for members in self.flat_pressures(matrix):
+            b[members] -= b[members].mean()
+            keep[members[len(members) // 2]] = False
+        x = np.zeros(len(b))
+        x[keep], iterations = solve_positive(matrix[keep][:, keep], b[keep], solver)
+        return x, iterations
+
+    def _solve_kkt(self, b: np.ndarray) -> np.ndarray:
+        keep = np.ones(len(b), dtype=bool)
+        moving = int(self.moves.sum())
+        for members in self.flat_pressures(self.stress_matrix()):
+            keep[moving + members[len(members) // 2]] = False
+        x = np.zeros(len(b))
+        x[keep] = solve_general(self.kkt_matrix()[keep][:, keep], b[keep])
+        return x
+
+
+def _inverse(C: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The inverse of a block-diagonal matrix with blocks of one cell."""
+    diagonal = sparse.diags(C.diagonal())
+    if abs(C - diagonal).sum() == 0.0:
+        return sparse.diags(1.0 / C.diagonal()).tocsr()
+    return sparse.csr_matrix(sparse.linalg.inv(C.tocsc()))

@@ -1,0 +1,159 @@
+"""Tables 4.1 to 4.8 of Batty (2010), entry by entry, and the schemes that do better on the same problems."""
+
+import numpy as np
+import pytest
+
+from glug.errors import InputError
+from glug.studies.convergence import Discretised
+from glug.studies.manufactured import PROBLEMS
+from glug.studies.registry import STUDIES, StudyOptions, run_study
+from glug.studies.tables import grids, published
+
+TOLERANCE = {"pressure": 0.02, "viscosity": 0.01, "stokes": 0.01}
+
+
+def average_order(name: str, scheme: str, quantity: str, norm: int, coarse: int, fine: int) -> float:
+    errors = []
+    for n in (coarse, fine):
+        discretised = Discretised(PROBLEMS[name], n)
+        errors.append(discretised.errors(discretised.solve(scheme))[quantity][norm])
+    return float(np.log2(errors[0] / errors[1]) / np.log2(fine / coarse))
+
+
+@pytest.mark.parametrize("n", [16, 32, 64, 128])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_published_entry(name, n):
+    problem = PROBLEMS[name]
+    discretised = Discretised(problem, n)
+    for quantity, errors in discretised.errors(discretised.solve("published")).items():
+        assert errors == pytest.approx(published()[problem.table, quantity, n], rel=TOLERANCE[problem.physics])
+
+
+def test_the_published_tables_are_complete():
+    for problem in PROBLEMS.values():
+        for quantity in problem.quantities:
+            for n in (16, 32, 64, 128, 256, 512, 1024):
+                assert all(value > 0 for value in published()[problem.table, quantity, n])
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        (
+            "stokes-free-surface",
+            {
+                "u": (-0.75921543, -1.86497493),
+                "v": (-0.11672539, 0.08054317),
+                "u_star": (-1.04737503, -10.61880106),
+                "v_star": (5.34156433, -4.80543657),
+                "p": (-0.97982031, 0.56349093),
+                "tau_xx": (0.19894031, -0.55256099),
+                "tau_xy": (-1.24851230, -0.49981645),
+            },
+        ),
+        (
+            "stokes-mixed",
+            {
+                "u": (-0.71403226, -1.92957161),
+                "v": (-0.07998164, 0.02995497),
+                "u_star": (-0.95479903, -12.64330916),
+                "v_star": (5.16896388, -5.45032932),
+                "p": (-0.87895735, 0.54336514),
+                "tau_xx": (0.13482819, -0.56603090),
+                "tau_xy": (-1.25046886, -0.56684918),
+            },
+        ),
+    ],
+)
+def test_the_oscillating_flows_have_their_symbolic_values(name, values):
+    """At (0.3, 0.4) and (-0.2, 0.55), from a computer algebra system."""
+    fields = PROBLEMS[name].fields(np.array([[0.3, 0.4], [-0.2, 0.55]]))
+    for quantity, expected in values.items():
+        assert fields[quantity] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_flows_satisfy_their_equations(name):
+    """Without divergence, stresses of the velocity, and no traction or no velocity on the boundary."""
+    problem, h = PROBLEMS[name], 1e-5
+    rng = np.random.default_rng(0)
+    r, t = rng.uniform(problem.inner[0] + 0.05, problem.outer[0] - 0.05, 50), rng.uniform(0, 2 * np.pi, 50)
+    points = np.column_stack([r * np.cos(t), r * np.sin(t)])
+
+    def slope(quantity: str, axis: int) -> np.ndarray:
+        step = h * np.eye(2)[axis]
+        return (problem.fields(points + step)[quantity] - problem.fields(points - step)[quantity]) / (2 * h)
+
+    fields = problem.fields(points)
+    assert np.abs(slope("u", 0) + slope("v", 1)).max() < 1e-6
+    stress = {"tau_xx": 0.0 * r, "tau_xy": 0.0 * r}
+    if problem.physics != "pressure":
+        stress = {"tau_xx": 0.1 * (slope("u", 0) - slope("v", 1)), "tau_xy": 0.1 * (slope("u", 1) + slope("v", 0))}
+        for quantity, value in stress.items():
+            assert fields[quantity] == pytest.approx(value, abs=1e-5)
+        force = [slope("tau_xx", 0) + slope("tau_xy", 1), slope("tau_xy", 0) - slope("tau_xx", 1)]
+    else:
+        force = [0.0 * r, 0.0 * r]
+    grad = [slope("p", a) for a in (0, 1)] if problem.physics != "viscosity" else [0.0, 0.0]
+    for a, (u, star) in enumerate((("u", "u_star"), ("v", "v_star"))):
+        assert fields[star] == pytest.approx(fields[u] + grad[a] - force[a], abs=1e-4)
+    for radius, kind in (problem.outer, problem.inner):
+        if radius == 0:
+            continue
+        ring = radius * np.column_stack([np.cos(t), np.sin(t)])
+        edge = {"tau_xx": 0 * t, "tau_xy": 0 * t, **problem.fields(ring)}
+        x, y = ring.T / radius
+        if kind == "air":
+            p = edge["p"] if problem.physics != "viscosity" else 0.0
+            assert np.abs((edge["tau_xx"] - p) * x + edge["tau_xy"] * y).max() < 1e-10
+            assert np.abs(edge["tau_xy"] * x - (edge["tau_xx"] + p) * y).max() < 1e-10
+        elif problem.physics == "pressure":
+            assert np.abs(edge["u"] * x + edge["v"] * y).max() < 1e-12
+        else:
+            spin = problem.spin if radius == problem.inner[0] else 0.0
+            assert np.abs(edge["u"] - spin * ring[:, 1]).max() < 1e-10
+
+
+def test_full_stress_converges_where_the_published_scheme_does_not():
+    better = average_order("viscosity-free-surface", "full-stress", "u", 0, 32, 256)
+    theirs = average_order("viscosity-free-surface", "published", "u", 0, 32, 256)
+    assert better >= 1.7
+    assert theirs < 0.3
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"), [("pressure-free-surface", "ghost-fluid"), ("pressure-walls", "open-area")]
+)
+def test_areas_and_ghost_fluid_are_second_order_in_the_pressure(name, scheme):
+    assert average_order(name, scheme, "p", 0, 32, 256) >= 1.7
+    assert average_order(name, "published", "p", 0, 32, 256) < 1.3
+    assert average_order(name, scheme, "u", 0, 32, 256) >= 0.7
+    assert average_order(name, "published", "u", 0, 32, 256) < 0.3
+
+
+@pytest.mark.parametrize("scheme", ["laplacian-neumann", "laplacian-dirichlet"])
+def test_componentwise_laplacians_do_not_converge_at_a_free_surface(scheme):
+    assert average_order("viscosity-free-surface", scheme, "u", 1, 32, 128) < 0.3
+
+
+def test_voxelised_walls_keep_their_steps():
+    for n in (32, 64, 128):
+        discretised = Discretised(PROBLEMS["pressure-walls"], n)
+        assert discretised.errors(discretised.solve("voxelised"))["u"][0] > 0.5
+
+
+def test_rows_have_ratios_and_orders():
+    rows = run_study("pressure-walls", StudyOptions(largest_grid=32))
+    assert "pressure-walls" in STUDIES
+    (row,) = [r for r in rows if (r.table, r.grid, r.quantity, r.norm) == ("4.2", 32, "p", "Linf")]
+    assert row.published == 1.1997e-3
+    assert row.ratio == pytest.approx(1.0, abs=0.01)
+    assert row.order_published == pytest.approx(1.97, abs=0.01)
+    assert row.order_ours == pytest.approx(1.97, abs=0.01)
+    assert {r.published for r in rows if r.table == "4.2 open-area"} == {None}
+
+
+def test_grids_double_up_to_the_largest():
+    assert grids(100) == [16, 32, 64]
+    with pytest.raises(InputError, match="16"):
+        grids(8)
