@@ -12,6 +12,7 @@ import numpy as np
 from glug.grids.regular import FACES, Grid, Offset
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+SLACK = 1.5  # a function may understate distances by this factor
 Function = Callable[[np.ndarray], np.ndarray]
 
 
@@ -44,13 +45,13 @@ def edge_fraction(grid: Grid, axis: int, phi: Function) -> np.ndarray:
 def function_fraction(grid: Grid, offset: Offset, phi: Function, parts: int = 8) -> np.ndarray:
     """Fraction of the cubes around the samples at `offset` where phi(points) < 0, flat.
 
-    `phi` is a signed distance. Cubes near its zero are cut into `parts` per axis; in each part it counts as
+    `phi` is about a signed distance. Cubes near its zero are cut into `parts` per axis; in each part it counts as
     linear across the part along its steepest axis, so that the fraction is a smooth function of the geometry.
     """
     points = grid.points(offset).reshape(-1, 3)[:, : grid.dim]
     value = phi(points)
     fraction = (value < 0).astype(float)
-    near = np.abs(value) < 0.5 * np.sqrt(grid.dim) * grid.dx * 1.0001
+    near = np.abs(value) < SLACK * 0.5 * np.sqrt(grid.dim) * grid.dx
     h = grid.dx / parts
     steps = (np.arange(parts) + 0.5 - parts / 2) * h
     shifts = np.stack(np.meshgrid(*[steps] * grid.dim, indexing="ij"), axis=-1).reshape(-1, grid.dim)

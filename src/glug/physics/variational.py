@@ -172,8 +172,6 @@ class VariationalProblem:
 
     def velocity_matrix(self) -> sparse.csr_matrix:
         """P W_F W_L / dt + W_F B' W_L (C W_L W_F)^-1 W_L B W_F over the moving faces: positive definite."""
-        if not self.compliant:
-            raise InputError("the velocity form needs rows with compliance; pressure has none")
         B, C = self._weighted()
         B = (B @ sparse.diags(self.fluid_face))[:, self.moves].tocsc()
         stiffness = B.T @ _inverse(C) @ B
@@ -207,6 +205,8 @@ class VariationalProblem:
         """
         if form == "auto":
             form = "velocity" if self.compliant else "stress"
+        if form == "velocity" and not self.compliant:
+            raise InputError("the velocity form needs rows with compliance; pressure has none")
         u_wall = np.zeros_like(self.liquid_face) if u_wall is None else u_wall
         s_air = np.zeros_like(self.rows.liquid) if s_air is None else s_air
         rows, v, m = self.rows, self.valid, self.moves
@@ -239,38 +239,38 @@ class VariationalProblem:
             u[m], s[v] = np.split(x, [int(m.sum())])
         return Solution(u, s, rows.slices, iterations)
 
-    def flat_pressures(self, matrix: sparse.csr_matrix) -> list[np.ndarray]:
-        """Sets of valid rows whose pressures may rise together without any effect: closed components."""
+    def flat_pressures(self, matrix: sparse.csr_matrix) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Valid rows, and values of theirs, whose pressures have no effect: W_L p constant in a closed component."""
         if "p" not in self.rows.slices:
             return []
         index = np.flatnonzero(self.valid)
         span = self.rows.slices["p"]
         p = np.flatnonzero((index >= span.start) & (index < span.stop))
+        value = 1.0 / self.rows.liquid[index[p]]
         count, label = connected_components(matrix[p][:, p], directed=False)
-        pull = np.zeros((count, matrix.shape[0]))
-        closed = []
-        for c in range(count) if count < 64 else []:
-            members = p[label == c]
-            pull[c, members] = 1.0
-            if np.abs(matrix @ pull[c]).max() <= FLAT * matrix.diagonal()[members].max():
-                closed.append(members)
-        return closed
+        together = sparse.csr_matrix((value, (np.arange(len(p)), label)), shape=(len(p), count))
+        cost = abs(matrix[:, p] @ together).max(axis=0).toarray().ravel()
+        scale = np.zeros(count)
+        np.maximum.at(scale, label, matrix.diagonal()[p] * value)
+        return [(p[label == c], value[label == c]) for c in np.flatnonzero(cost <= FLAT * scale)]
 
     def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, int]:
         """Solve with one pressure of every closed component held at zero, in the least-squares sense."""
         keep = np.ones(len(b), dtype=bool)
         b = b.copy()
-        for members in self.flat_pressures(matrix):
-            b[members] -= b[members].mean()
+        for members, value in self.flat_pressures(matrix):
+            b[members] -= value * (value @ b[members]) / (value @ value)
             keep[members[len(members) // 2]] = False
         x = np.zeros(len(b))
-        x[keep], iterations = solve_positive(matrix[keep][:, keep], b[keep], solver)
-        return x, iterations
+        if keep.any():
+            x[keep], iterations = solve_positive(matrix[keep][:, keep], b[keep], solver)
+            return x, iterations
+        return x, 0
 
     def _solve_kkt(self, b: np.ndarray) -> np.ndarray:
         keep = np.ones(len(b), dtype=bool)
         moving = int(self.moves.sum())
-        for members in self.flat_pressures(self.stress_matrix()):
+        for members, _ in self.flat_pressures(self.stress_matrix()):
             keep[moving + members[len(members) // 2]] = False
         x = np.zeros(len(b))
         x[keep] = solve_general(self.kkt_matrix()[keep][:, keep], b[keep])

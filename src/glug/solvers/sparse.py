@@ -24,9 +24,12 @@ class Cholesky:
         self.matrix = matrix
         self.scale = 1.0 / np.sqrt(diagonal)
         scaled = sparse.diags(self.scale) @ matrix @ sparse.diags(self.scale)
-        self.factor = splu(
-            scaled.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
+        try:
+            self.factor = splu(
+                scaled.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            )
+        except RuntimeError as error:
+            raise SolverError(f"the matrix is not positive definite: {error}") from error
         self.least_pivot = float(self.factor.U.diagonal().min())
         if not self.least_pivot > 0.0:
             raise SolverError(f"the matrix is not positive definite: it has the pivot {self.least_pivot:.1e}")

@@ -1,0 +1,239 @@
+"""What the assembled problems must do exactly: rest, rigid motion, prescribed pressure; and their forms agree."""
+
+import numpy as np
+import pytest
+from variational_setups import Blob, below, fractions, rigid, square, velocity
+
+from glug.errors import InputError, SolverError
+from glug.geometry.exact_fractions import ball_fraction, edge_fraction
+from glug.grids.regular import CENTRE
+from glug.physics.reference_pressure import AreaPressure, ghost_distance, volume_pressure
+from glug.physics.reference_viscosity import laplacian_problem, viscosity_problem
+from glug.physics.stokes import stokes_problem
+from glug.physics.weights import Fractions
+from glug.solvers.sparse import Cholesky
+
+GRAVITY_STEP = 9.81 * 0.1  # g dt [m/s]
+
+
+def full_viscosity(*geometry):
+    return viscosity_problem(*geometry, 0.7)
+
+
+def published_viscosity(*geometry):
+    return viscosity_problem(*geometry, 0.7, trace_free=True)
+
+
+def stokes(*geometry):
+    return stokes_problem(*geometry, 0.7)
+
+
+EVERY_PHYSICS = [volume_pressure, full_viscosity, published_viscosity, stokes]
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A blob of liquid that a tilted wall cuts: a free surface, a wall, and where they meet."""
+    operators = square(24, shift=0.37)
+    wall = np.array([0.3, 1.0]) / np.hypot(0.3, 1.0)
+    return operators, fractions(operators, Blob()), fractions(operators, lambda points: -(points @ wall) - 0.4)
+
+
+@pytest.fixture(scope="module")
+def closed():
+    """A wavy container full of liquid."""
+    operators = square(24, shift=0.37)
+    return operators, Fractions.full(operators), fractions(operators, Blob())
+
+
+# -- rigid motion --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", EVERY_PHYSICS)
+@pytest.mark.parametrize(("dim", "n"), [(2, 32), (3, 12)])
+def test_rigid_motion_of_a_free_blob_is_kept(problem, dim, n):
+    operators = square(n, dim, shift=0.21)
+    liquid = fractions(operators, Blob())
+    before = velocity(operators, rigid)
+    after = problem(operators, liquid, Fractions.full(operators)).solve(before).u
+    wet = liquid.face > 0
+    assert wet.sum() > 100
+    assert np.abs(after - before)[wet].max() < 1e-12
+
+
+def test_the_laplacian_loses_rotation():
+    """The control: one step takes most of a rotation away."""
+    operators = square(32)
+    liquid = fractions(operators, Blob())
+    before = velocity(operators, lambda p: np.column_stack([-p[:, 1], p[:, 0]]))
+    after = laplacian_problem(operators, liquid, 0.7).solve(before).u
+    wet = liquid.face > 0
+    energy = [(liquid.face * u**2)[wet].sum() for u in (before, after)]
+    assert energy[1] < 0.5 * energy[0]
+
+
+# -- rest ----------------------------------------------------------------------------------------------------
+
+
+def at_rest(problem, operators, moving):
+    """The largest velocity left of gravity, among the faces that can move."""
+    fall = velocity(operators, lambda p: np.column_stack([0 * p[:, 0], 0 * p[:, 0] - GRAVITY_STEP]))
+    return np.abs(problem.solve(fall).u[moving]).max()
+
+
+@pytest.mark.parametrize("problem", [volume_pressure, stokes])
+@pytest.mark.parametrize("level", [None, 0.123])
+def test_rest_in_a_circular_container(problem, level):
+    operators = square(32)
+    fluid = Fractions.measure(operators, lambda offset: ball_fraction(operators.grid, offset, 1.0))
+    liquid = Fractions.full(operators) if level is None else fractions(operators, below(level))
+    assert at_rest(problem(operators, liquid, fluid), operators, (fluid.face > 0) & (liquid.face > 0)) < 1e-12
+
+
+@pytest.mark.parametrize("problem", [volume_pressure, stokes])
+@pytest.mark.parametrize("level", [None, 0.123, -0.31])
+def test_rest_in_an_irregular_container(problem, level):
+    operators = square(40, shift=0.37)
+    fluid = fractions(operators, Blob())
+    liquid = Fractions.full(operators) if level is None else fractions(operators, below(level))
+    moving = (fluid.face > 0) & (liquid.face > 0)
+    assert at_rest(problem(operators, liquid, fluid), operators, moving) < 1e-10 * GRAVITY_STEP
+
+
+@pytest.mark.parametrize("level", [None, 0.123, -0.31])
+def test_rest_with_open_areas_and_ghost_fluid(level):
+    operators = square(40, shift=0.37)
+    area = np.concatenate([edge_fraction(operators.grid, a, Blob()) for a in range(2)])
+    phi = (below(9.0) if level is None else below(level))(operators.points(CENTRE))
+    wet = (phi < 0) & (np.abs(operators.D) @ area > 0)
+    problem = AreaPressure(operators, area, wet, ghost_distance(operators, phi))
+    moving = (area > 0) & (np.abs(operators.D.T) @ wet > 0)
+    assert at_rest(problem, operators, moving) < 1e-10 * GRAVITY_STEP
+
+
+def test_voxels_are_at_rest_too_but_without_a_distance_to_the_surface_the_pressure_is_not_right():
+    """The control: whole cells hold hydrostatic liquid still, with the surface at a cell's border."""
+    operators = square(40)
+    phi = below(0.123)(operators.points(CENTRE))
+    walls = np.abs(operators.points(CENTRE)).max(axis=1) > 1.2
+    wet = (phi < 0) & ~walls
+    fall = velocity(operators, lambda p: np.column_stack([0 * p[:, 0], 0 * p[:, 0] - GRAVITY_STEP]))
+    error = {}
+    for name, theta in (("ghost", ghost_distance(operators, phi)), ("voxel", 1.0)):
+        area = np.where(np.abs(operators.D.T) @ walls > 0, 0.0, 1.0)
+        p = AreaPressure(operators, area, wet, theta).solve(fall)["p"]
+        error[name] = np.abs(p - np.maximum(0.0, -phi) * GRAVITY_STEP)[wet].max()
+    assert error["ghost"] < 1e-10
+    assert error["voxel"] > 0.01 * GRAVITY_STEP
+
+
+# -- prescribed boundaries -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", [volume_pressure, stokes])
+@pytest.mark.parametrize("slope", [(0.0, 0.0), (1.3, -0.4)])
+def test_a_prescribed_pressure_is_met(problem, slope):
+    """The pressure 3 + slope . x on the surface and inside balances u* = slope: nothing moves."""
+    operators = square(32, shift=0.21)
+    liquid = fractions(operators, Blob())
+    system = problem(operators, liquid, Fractions.full(operators))
+    outside = np.zeros(len(system.rows.liquid))
+    outside[system.rows.slices["p"]] = 3.0 + operators.points(CENTRE) @ np.array(slope)
+    push = velocity(operators, lambda p: np.broadcast_to(slope, p.shape))
+    solution = system.solve(push, s_air=outside)
+    wet = liquid.face > 0
+    assert np.abs(solution.u[wet]).max() < 1e-11
+    valid = system.valid & (system.rows.liquid > 0)
+    assert np.abs((solution.s - outside)[valid]).max() < 1e-9
+    # The control: the surface terms with the sign of eq. 4.45 as printed blow the liquid apart.
+    B, air = system.rows.B, 1.0 - system.rows.liquid
+    surface = (1.0 - liquid.face) * (B.T @ outside) - B.T @ (air * outside)
+    printed = push - 2.0 * np.divide(surface, liquid.face, out=np.zeros_like(surface), where=wet)
+    assert np.abs(system.solve(printed, s_air=outside).u[wet]).max() > 1.0
+
+
+@pytest.mark.parametrize("problem", [full_viscosity, published_viscosity, stokes])
+def test_liquid_turns_with_its_container(problem, closed):
+    operators, liquid, fluid = closed
+    turning = velocity(operators, rigid)
+    solution = problem(operators, liquid, fluid).solve(turning, u_wall=turning)
+    assert np.abs(solution.u - turning)[fluid.face > 0].max() < 1e-12
+    still = problem(operators, liquid, fluid).solve(turning)
+    assert np.abs(still.u - turning)[fluid.face > 0].max() > 0.1
+
+
+# -- forms ---------------------------------------------------------------------------------------------------
+
+
+def random_velocity(operators) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=sum(operators.count(o) for o in operators.faces))
+
+
+@pytest.mark.parametrize("trace_free", [False, True])
+@pytest.mark.parametrize("geometry", ["mixed", "closed"])
+def test_the_stress_form_of_viscosity_equals_the_velocity_form(geometry, trace_free, request):
+    problem = viscosity_problem(*request.getfixturevalue(geometry), 0.7, trace_free=trace_free)
+    start = random_velocity(request.getfixturevalue(geometry)[0])
+    one, other = (problem.solve(start, form=form) for form in ("stress", "velocity"))
+    assert np.abs(one.u - other.u).max() < 1e-9
+    assert np.abs(one.s - other.s).max() < 1e-9
+
+
+@pytest.mark.parametrize("geometry", ["mixed", "closed"])
+def test_positive_stokes_equals_kkt_stokes(geometry, request):
+    operators, liquid, fluid = request.getfixturevalue(geometry)
+    problem = stokes_problem(operators, liquid, fluid, 0.7)
+    start = random_velocity(operators)
+    turning = velocity(operators, rigid)
+    one, other = (problem.solve(start, u_wall=turning, form=form) for form in ("stress", "kkt"))
+    assert np.abs(one.u - other.u).max() < 1e-9
+    difference = one.s - other.s
+    p = problem.rows.slices["p"]
+    if geometry == "closed":  # the pressure is known up to a constant
+        difference[p][problem.valid[p]] -= difference[p][problem.valid[p]].mean()
+    scale = np.abs(one.s).max()
+    assert np.abs(difference).max() < 1e-9 * scale
+
+
+def test_the_forms_agree_in_3d():
+    operators = square(10, dim=3, shift=0.21)
+    geometry = operators, fractions(operators, Blob()), fractions(operators, lambda p: -p[:, 2] - 0.4)
+    start = random_velocity(operators)
+    one, other = (stokes_problem(*geometry, 0.7).solve(start, form=form) for form in ("stress", "kkt"))
+    assert np.abs(one.u - other.u).max() < 1e-9
+    for trace_free in (False, True):
+        problem = viscosity_problem(*geometry, 0.7, trace_free=trace_free)
+        one, other = (problem.solve(start, form=form) for form in ("stress", "velocity"))
+        assert np.abs(one.u - other.u).max() < 1e-9
+
+
+def test_the_pressure_has_no_velocity_form(mixed):
+    with pytest.raises(InputError, match="compliance"):
+        stokes(*mixed).solve(random_velocity(mixed[0]), form="velocity")
+
+
+@pytest.mark.parametrize("problem", EVERY_PHYSICS)
+@pytest.mark.parametrize("geometry", ["mixed", "closed"])
+def test_matrices_are_symmetric_and_without_the_null_space_positive(problem, geometry, request):
+    system = problem(*request.getfixturevalue(geometry))
+    matrices = [system.stress_matrix(), system.kkt_matrix()]
+    if system.compliant:
+        matrices.append(system.velocity_matrix())
+    for matrix in matrices:
+        assert abs(matrix - matrix.T).max() <= 1e-14 * abs(matrix).max()
+    matrix = matrices[0]
+    keep = np.ones(matrix.shape[0], dtype=bool)
+    flat = system.flat_pressures(matrix)
+    assert len(flat) == (geometry == "closed" and "p" in system.rows.slices)
+    for members, _ in flat:
+        keep[members[0]] = False
+    assert Cholesky(matrix[keep][:, keep]).least_pivot > 0.0
+
+
+def test_cholesky_refuses_what_is_not_positive():
+    from scipy import sparse
+
+    with pytest.raises(SolverError, match="not positive definite"):
+        Cholesky(sparse.csr_matrix([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(SolverError, match="not positive definite"):
+        Cholesky(sparse.csr_matrix([[0.0, 1.0], [1.0, 1.0]]))

@@ -1,0 +1,113 @@
+"""The assembled problems on any blob in any container, anywhere on the grid."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from glug.grids.operators import difference
+from glug.grids.regular import CENTRE
+from glug.physics.reference_pressure import volume_pressure
+from glug.physics.reference_viscosity import viscosity_problem
+from glug.physics.stokes import stokes_problem
+from glug.physics.weights import Fractions
+from glug.solvers.sparse import Cholesky
+
+sys.path.append(str(Path(__file__).parents[1] / "physics"))
+from variational_setups import Blob, fractions, square
+
+FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+PHYSICS = {
+    "pressure": volume_pressure,
+    "viscosity": lambda *geometry: viscosity_problem(*geometry, 0.3),
+    "published viscosity": lambda *geometry: viscosity_problem(*geometry, 0.3, trace_free=True),
+    "stokes": lambda *geometry: stokes_problem(*geometry, 0.3),
+}
+
+
+def number(low: float, high: float):
+    return st.floats(low, high, allow_nan=False)
+
+
+waves = st.lists(st.tuples(number(0.0, 0.12), number(0.0, 6.3)), max_size=3).map(tuple)
+blobs = st.builds(Blob, number(0.3, 1.0), waves)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def geometries(draw):
+    """A liquid, or none around which there is air; a container, or none; of 2 or 3 dimensions."""
+    dim = draw(st.sampled_from([2, 2, 3]))
+    operators = square(16 if dim == 2 else 8, dim, shift=draw(number(0.0, 1.0)))
+    full = Fractions.full(operators)
+    liquid = fractions(operators, draw(blobs)) if draw(st.booleans()) else full
+    # A grid must end in air or in a wall.
+    fluid = fractions(operators, draw(blobs)) if liquid is full or draw(st.booleans()) else full
+    return operators, liquid, fluid
+
+
+@FEW
+@given(geometries(), st.sampled_from(sorted(PHYSICS)))
+def test_symmetric_and_positive_definite(geometry, physics):
+    problem = PHYSICS[physics](*geometry)
+    if not problem.valid.any():
+        return
+    matrix = problem.stress_matrix()
+    assert abs(matrix - matrix.T).max() <= 1e-14 * abs(matrix).max()
+    keep = np.ones(matrix.shape[0], dtype=bool)
+    for members, _ in problem.flat_pressures(matrix):
+        keep[members[0]] = False
+    if keep.any():
+        assert Cholesky(matrix[keep][:, keep]).least_pivot > 0.0
+    if problem.compliant and problem.moves.any():
+        matrix = problem.velocity_matrix()
+        assert abs(matrix - matrix.T).max() <= 1e-14 * abs(matrix).max()
+        assert Cholesky(matrix).least_pivot > 0.0
+
+
+@FEW
+@given(geometries(), seeds)
+def test_gradient_and_divergence_are_adjoint(geometry, seed):
+    """G p, differenced from the cells, against D u, differenced from the faces."""
+    operators, rng = geometry[0], np.random.default_rng(seed)
+    p = rng.normal(size=operators.count(CENTRE))
+    u = rng.normal(size=operators.D.shape[1])
+    gradient = np.concatenate([difference(operators.grid, CENTRE, a) @ p for a in range(operators.dim)])
+    scale = np.linalg.norm(gradient) * np.linalg.norm(u)
+    assert abs(gradient @ u + p @ (operators.D @ u)) <= 1e-14 * scale
+    assert np.abs(gradient - operators.G @ p).max() == 0.0
+
+
+@FEW
+@given(geometries(), seeds)
+def test_strain_and_force_are_adjoint(geometry, seed):
+    """The force of stresses, differenced from their samples, against the strain rates of velocities."""
+    operators, rng = geometry[0], np.random.default_rng(seed)
+    u = rng.normal(size=operators.E.shape[1])
+    normal = [rng.normal(size=operators.count(CENTRE)) for _ in range(operators.dim)]
+    shear = [rng.normal(size=operators.count(o)) for o in operators.edges]
+    force = []
+    for a in range(operators.dim):
+        total = difference(operators.grid, CENTRE, a) @ normal[a]
+        for pair, edge, tau in zip(operators.pairs, operators.edges, shear):
+            if a in pair:
+                total = total + difference(operators.grid, edge, sum(pair) - a) @ tau
+        force.append(total)
+    work = np.concatenate(force) @ u
+    power = np.concatenate([*normal, *shear]) @ (operators.E @ u)
+    assert abs(work + power) <= 1e-13 * np.linalg.norm(np.concatenate(force)) * np.linalg.norm(u)
+
+
+@FEW
+@given(geometries(), st.sampled_from(sorted(PHYSICS)), seeds)
+def test_energy_never_increases(geometry, physics, seed):
+    problem = PHYSICS[physics](*geometry)
+    start = np.random.default_rng(seed).normal(size=len(problem.liquid_face))
+    end = problem.solve(start).u
+    mass = problem.liquid_face * problem.fluid_face
+    before, after = (float((mass * u**2).sum()) for u in (start, end))
+    assert after <= before * (1.0 + 1e-9)
+    if problem.compliant and problem.valid.any() and problem.moves.any():
+        assert after < before  # a random velocity has strains to damp
