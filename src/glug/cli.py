@@ -210,7 +210,7 @@ def bench(
 
 @app.command()
 def render(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")],
+    folder: RunArgument,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [DIR/render].")
     ] = None,
@@ -229,8 +229,7 @@ def render(
     renderer: Annotated[str, typer.Option(metavar="NAME", help="auto, mitsuba or plain.")] = "auto",
 ) -> None:
     """Render a run: a picture per frame and a film. The same command goes on where it stopped."""
-    from rich.console import Console
-
+    from glug.progress import counting
     from glug.view.sequence import RenderOptions, render_run
     from glug.view.wishes import parse_frames, parse_size
 
@@ -239,7 +238,8 @@ def render(
     def say(text: str) -> None:
         print(f"glug: note: {text}", file=sys.stderr)
 
-    done = render_run(folder, options, output, Console(), say)
+    with counting("rendering") as on_picture:
+        done = render_run(folder, options, output, on_picture, say)
     kept = f", {done.kept} were there" if done.kept else ""
     film = f", {done.film.name}" if done.film is not None else ""
     print(f"{done.folder}: {done.rendered} pictures by the {done.engine} renderer{kept}{film}")

@@ -1,11 +1,10 @@
 """Surfaces turned back into distances."""
 
 import numpy as np
-import pytest
 
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import extract
-from glug.view.voxels import mesh_distance, slab_distance, vertex_normals
+from glug.view.voxels import mesh_distance, slab_distance
 
 H = 0.02  # spacing of the samples [m]
 
@@ -65,12 +64,3 @@ def test_the_distance_to_a_flat_disc_comes_back():
     true = np.hypot(where[:, 0], where[:, 1]) - 0.3
     # Drawn with pixels of h / 4.
     assert np.abs(distance.values.ravel() - true).max() < 0.6 * H
-
-
-def test_normals_point_out_of_a_sphere():
-    x, y, z = lattice()
-    surface = mesh(np.sqrt(x**2 + y**2 + z**2) - 0.3)
-    normals = vertex_normals(surface)
-    outward = surface.vertices / np.linalg.norm(surface.vertices, axis=1, keepdims=True)
-    assert np.einsum("ij,ij->i", normals, outward).min() > 0.97
-    assert np.linalg.norm(normals, axis=1) == pytest.approx(1.0)

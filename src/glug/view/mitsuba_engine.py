@@ -22,7 +22,6 @@ from glug.view.denoise import clean_mean
 from glug.view.material import Material, linear
 from glug.view.picture import quantised, tone
 from glug.view.studio import COVE_COLOUR, ROOM, Studio, build_studio
-from glug.view.voxels import vertex_normals
 
 CLEAR = 0.5  # clarity from which light goes through the liquid
 PASSES = 8  # of independent samples: they tell what is noise
@@ -184,7 +183,7 @@ def split_edges(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray
     corners = vertices[triangles].astype(np.float64)
     faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     faces /= np.maximum(np.linalg.norm(faces, axis=1, keepdims=True), 1e-30)
-    smooth = vertex_normals(SurfaceMesh(vertices, triangles, np.zeros_like(vertices)))
+    smooth = SurfaceMesh(vertices, triangles, np.zeros_like(vertices)).normals()
     sharp = np.einsum("ijk,ik->ij", smooth[triangles], faces).min(axis=1) < SHARP
     # Triangles at a sharp edge get three vertices of their own.
     own = len(vertices) + np.arange(3 * int(sharp.sum()), dtype=np.int32).reshape(-1, 3)
@@ -195,7 +194,7 @@ def split_edges(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray
 
 def smooth_normals(surface: SurfaceMesh, passes: int) -> np.ndarray:
     """Unit normals at the vertices, each averaged with its neighbours': mirrored edges lose the lattice's steps."""
-    normals = vertex_normals(surface)
+    normals = surface.normals()
     i, j = surface.triangles.ravel(), np.roll(surface.triangles, 1, axis=1).ravel()
     count = len(surface.vertices)
     # Every edge is in two triangles, once in each direction.
@@ -215,7 +214,7 @@ def write_shaded_ply(
 ) -> None:
     """A PLY file as Mitsuba reads it: positions, normals (those of the triangles around if None), linear colours."""
     if normals is None:
-        normals = vertex_normals(SurfaceMesh(vertices, triangles, np.zeros_like(vertices)))
+        normals = SurfaceMesh(vertices, triangles, np.zeros_like(vertices)).normals()
     names = ["x", "y", "z", "nx", "ny", "nz", *(["r", "g", "b"] if colours is not None else [])]
     table = np.concatenate([vertices, normals, *([colours] if colours is not None else [])], axis=1)
     faces = np.empty(len(triangles), np.dtype([("count", "u1"), ("vertices", "<i4", (3,))]))

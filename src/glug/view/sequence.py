@@ -6,18 +6,15 @@ right fingerprint is kept, any other is made again: that is how a render goes on
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from PIL import Image, PngImagePlugin
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy.spatial import cKDTree
 
 from glug.errors import InputError
@@ -34,6 +31,7 @@ from glug.view.material import Material, linear, material_of
 
 VERSION = 1  # of the look: pictures of another one are made again
 ENGINES = ("auto", "mitsuba", "plain")
+FILMS = ("film.mp4", "film.webp")
 FRAMING_FRAMES = 24  # that the camera is chosen from
 SHUTTER_MOMENTS = 8  # averaged for motion blur
 COLOUR_NEIGHBOURS = 6  # particles that colour a vertex
@@ -78,13 +76,13 @@ def render_run(
     path: str | Path,
     options: RenderOptions | None = None,
     output: str | Path | None = None,
-    console: Console | None = None,
+    on_picture: Callable[[int, int], None] = lambda done, total: None,
     say: Callable[[str], None] = lambda text: None,
 ) -> RenderSummary:
     """Render the frames of the run in `path` to `output` (its folder `render` when None): 0001.png, ..., and a film.
 
-    console  shows a bar if it is a terminal
-    say      is told a note as soon as it is known
+    on_picture  called with (done, in all) when a picture is there
+    say         is told a note as soon as it is known
 
     A run that is still being written is rendered as far as it is, without a film. InputError, and nothing is
     written, if `path` is no run, if frames are missing or damaged, or if an option makes no sense.
@@ -93,8 +91,7 @@ def render_run(
     run = RunFolder(path)
     scene = load(run.path / "scene.toml")
     frames, whole = _frames(run, options.only)
-    target = Path(output) if output is not None else run.path / "render"
-    summary = RenderSummary(target, "")
+    summary = RenderSummary(Path(output) if output is not None else run.path / "render", "")
 
     def note(text: str) -> None:
         summary.notes.append(text)
@@ -106,29 +103,32 @@ def render_run(
     material = material_of(next(iter(scene.liquids.values())), options.look)
     engine = _engine(scene, camera, material, options, note)
     summary.engine = engine.name
-    atomic.make_folder(target)
-    lock = lock_folder(target)
-    atomic.remove_leftovers(target)
-    todo = _unfinished(run, scene, target, frames, (camera, material, engine.name, options))
+    atomic.make_folder(summary.folder)
+    lock = lock_folder(summary.folder)
+    atomic.remove_leftovers(summary.folder)
+    settings = [VERSION, engine.name, options.size, options.samples, options.shutter, asdict(camera), asdict(material)]
+    todo = _unfinished(run, summary.folder, frames, settings)
     summary.kept = len(frames) - len(todo)
-    films = [target / "film.mp4", target / "film.webp"]
     if todo:
-        for film in films:  # it will not be the film of these pictures
-            film.unlink(missing_ok=True)
-    with _progress(console, len(todo)) as advance:
-        for index, fingerprint in todo.items():
-            picture = _picture(run, scene, engine, index, options)
-            atomic.replace_file(_file(target, index), partial(_write_png, picture, fingerprint))
-            summary.rendered += 1
-            advance()
+        for name in FILMS:  # it would not be the film of these pictures
+            (summary.folder / name).unlink(missing_ok=True)
+    for index, fingerprint in todo.items():
+        picture = _picture(run, scene, engine, index, options)
+        atomic.replace_file(_file(summary.folder, index), partial(_write_png, picture, fingerprint))
+        summary.rendered += 1
+        on_picture(summary.rendered, len(todo))
     if whole and len(frames) > 1:
-        summary.film = films[0] if has_video() else films[1]
-        if not has_video():
-            note("the film is an animated WebP; for MP4: pip install 'glug[video]'")
-        if todo or not summary.film.exists():
-            write_film([_file(target, index) for index in frames], summary.film, scene.time.fps)
+        _make_film(summary, frames, scene.time.fps, note)
     del lock
     return summary
+
+
+def _make_film(summary: RenderSummary, frames: Sequence[int], fps: float, note: Callable[[str], None]) -> None:
+    summary.film = summary.folder / (FILMS[0] if has_video() else FILMS[1])
+    if not has_video():
+        note("the film is an animated WebP; for MP4: pip install 'glug[video]'")
+    if summary.rendered or not summary.film.exists():
+        write_film([_file(summary.folder, index) for index in frames], summary.film, fps)
 
 
 def _checked(options: RenderOptions) -> RenderOptions:
@@ -240,10 +240,8 @@ def _file(folder: Path, index: int) -> Path:
     return folder / f"{index:04d}.png"
 
 
-def _unfinished(run: RunFolder, scene: Scene, target: Path, frames: Sequence[int], made_from: tuple) -> dict[int, str]:
+def _unfinished(run: RunFolder, target: Path, frames: Sequence[int], settings: list[Any]) -> dict[int, str]:
     """Fingerprints of the pictures that are not there yet, by frame."""
-    camera, material, engine, options = made_from
-    settings = [VERSION, engine, options.size, options.samples, options.shutter, asdict(camera), asdict(material)]
     shared = hashlib.sha256(json.dumps(settings).encode() + run.scene_toml().encode())
     found = {}
     for index in frames:
@@ -269,15 +267,3 @@ def _stored_fingerprint(path: Path) -> str | None:
             return picture.info.get(_KEY)
     except (OSError, SyntaxError):
         return None
-
-
-@contextmanager
-def _progress(console: Console | None, total: int) -> Iterator[Callable[[], None]]:
-    """What to call after each picture; on a terminal it moves a bar."""
-    if console is None or not console.is_terminal or total == 0:
-        yield lambda: None
-        return
-    columns = (TextColumn("rendering"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)

@@ -29,7 +29,7 @@ def mesh_distance(surface: SurfaceMesh, spacing: float) -> SampledDistance:
     band = binary_dilation(band, np.ones((3, 3, 3), bool), iterations=BAND)
     points = corner + spacing * np.argwhere(band)
     values = np.zeros(shape)
-    values[band] = _tangent_distance(points, vertices, vertex_normals(surface), spacing)
+    values[band] = _tangent_distance(points, vertices, surface.normals(), spacing)
     nearest = distance_transform_edt(~band, return_distances=False, return_indices=True)
     far = np.copysign((BAND + 1) * spacing, values[tuple(nearest)])
     values = np.where(band, np.clip(values, -BAND * spacing, BAND * spacing), far)
@@ -44,18 +44,6 @@ def _tangent_distance(points: np.ndarray, vertices: np.ndarray, normals: np.ndar
     weights = np.exp((far[:, :1] ** 2 - far**2) / (0.75 * spacing) ** 2)
     planes = np.einsum("ijk,ijk->ij", points[:, None, :] - vertices[which], normals[which])
     return (weights * planes).sum(axis=1) / weights.sum(axis=1)
-
-
-def vertex_normals(surface: SurfaceMesh) -> np.ndarray:
-    """Unit normals (n, 3), averages over the triangles around each vertex by area; zero where there are none."""
-    corners = surface.vertices[surface.triangles].astype(np.float64)
-    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals = np.zeros((len(surface.vertices), 3))
-    for axis in range(3):
-        normals[:, axis] = np.bincount(
-            surface.triangles.ravel(), np.repeat(areas[:, axis], 3), minlength=len(surface.vertices)
-        )
-    return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
 
 
 def slab_distance(surface: SurfaceMesh, spacing: float, lower: np.ndarray, upper: np.ndarray) -> SampledDistance:
