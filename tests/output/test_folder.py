@@ -11,6 +11,7 @@ from run_frames import MANIFEST, SCENE, make_frame, make_step
 from glug.errors import InputError
 from glug.geometry.sampled import SurfaceMesh
 from glug.output import RunFolder
+from glug.output.lines import Tail, keep_lines
 
 
 @pytest.fixture
@@ -250,3 +251,18 @@ def test_a_newer_format_is_refused(run):
     (run.path / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
     with pytest.raises(InputError, match="format is 99"):
         RunFolder(run.path)
+
+
+def test_a_tail_reads_each_line_once_and_begins_again_when_the_file_does(tmp_path):
+    path = tmp_path / "lines.jsonl"
+    tail = Tail(path)
+    assert tail.records() == []
+    path.write_text('{"n":1}\n{"n":2}\n{"n"')
+    assert tail.records() == [{"n": 1}, {"n": 2}]
+    with open(path, "a") as file:
+        file.write(":3}\n")
+    assert tail.records() == [{"n": 1}, {"n": 2}, {"n": 3}]
+    keep_lines(path, lambda line: line["n"] == 2)
+    assert tail.records() == [{"n": 2}]
+    path.unlink()
+    assert tail.records() == []

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import math
+import os
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,35 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         return []
     finished = path.read_bytes().rpartition(b"\n")[0]
     return [json.loads(line) for line in finished.splitlines() if line]
+
+
+class Tail:
+    """The finished lines of a file that grows; each is read once. Threads may share it."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._lock = threading.Lock()
+        self._file_id: tuple[int, int] | None = None
+        self._read = 0
+        self._records: list[dict[str, Any]] = []
+
+    def records(self) -> list[dict[str, Any]]:
+        """All lines so far. A file that was replaced or cut (a run resumed) is read anew. Not to be changed."""
+        with self._lock:
+            try:
+                with open(self._path, "rb") as file:
+                    found = os.fstat(file.fileno())
+                    if (found.st_dev, found.st_ino) != self._file_id or found.st_size < self._read:
+                        self._file_id, self._read, self._records = (found.st_dev, found.st_ino), 0, []
+                    file.seek(self._read)
+                    finished, newline, _ = file.read().rpartition(b"\n")
+            except FileNotFoundError:
+                self._file_id, self._read, self._records = None, 0, []
+                return []
+            self._read += len(finished) + len(newline)
+            if finished:
+                self._records = self._records + [json.loads(line) for line in finished.splitlines() if line]
+            return self._records
 
 
 def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
