@@ -12,11 +12,11 @@ BIN := $(VENV)/bin
 BLENDER := .venv-blender
 DEMO := out/honey-coil
 # The extras that tests use today.
-EXTRAS := dev,reference,readers
+EXTRAS := dev,reference,readers,browser
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test test-all lint clean
+.PHONY: install demo test test-all lint chromium viewer-libraries clean
 
 install: $(VENV)/.installed
 
@@ -40,6 +40,21 @@ $(BLENDER)/.installed:
 	        touch $@ && break; \
 	done; test -e $@ || echo "Blender's wheel cannot be installed here: its tests are skipped"
 
+# Chromium is the system's own. Tests of the viewer's page are skipped, and say so, where it is not and cannot be had.
+chromium:
+	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || \
+	    (test "$$(id -u)" = 0 && apt-get install --yes --quiet chromium >/dev/null 2>&1) || \
+	    echo "Chromium is not here and cannot be installed: the tests of the viewer's page are skipped"
+
+# What the viewer's page is built on, bundled into one file that the package carries. Needs Node; run it when the
+# versions in vendor/package.json change.
+VENDOR := src/glug/view/browser/web/vendor
+viewer-libraries:
+	mkdir -p build/viewer && cp $(VENDOR)/package.json $(VENDOR)/entry.js build/viewer/
+	cd build/viewer && npm install --no-audit --no-fund && node_modules/.bin/esbuild entry.js --bundle --minify \
+	    --format=esm --legal-comments=eof --outfile=three.js
+	cp build/viewer/three.js $(VENDOR)/three.js && cp build/viewer/node_modules/uplot/dist/uPlot.min.css $(VENDOR)/uplot.css
+
 demo: install
 	$(BIN)/glug run honey-coil -o $(DEMO) --resume
 	$(BIN)/glug validate coiling --run $(DEMO)
@@ -54,7 +69,7 @@ lint: install
 test: install lint
 	$(BIN)/python -m pytest -m "not slow"
 
-test-all: $(VENV)/.installed-extras $(BLENDER)/.installed lint
+test-all: $(VENV)/.installed-extras $(BLENDER)/.installed chromium lint
 	$(BIN)/python -m pytest
 
 clean:

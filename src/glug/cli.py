@@ -38,6 +38,11 @@ Frames = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, help="Simulate up to frame N in all; frame 0 is the initial state."),
 ]
+OutputFolder = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [out/<scene>].")
+]
+Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="[all cores]")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in DIR.")]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scene, such as time.cfl=2."),
@@ -64,26 +69,36 @@ def _root(
 @app.command()
 def run(
     scene: SceneArgument,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [out/<scene>].")
-    ] = None,
+    output: OutputFolder = None,
     frames: Frames = None,
     resolution: Resolution = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="[all cores]")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in DIR.")] = False,
+    threads: Threads = None,
+    resume: Resume = False,
     set_: Overrides = None,
 ) -> int:
     """Simulate a scene into a folder of meshes and pictures."""
     loaded = _load(scene, frames, resolution, set_)
+    return _simulate(loaded, _folder(loaded, output, resume), threads, resume)
+
+
+def _folder(scene: "Scene", output: Path | None, resume: bool) -> Path:
+    """Where to write; an error if the run cannot begin there or does not fit into memory."""
+    from glug.simulation.forecast import forecast
+    from glug.simulation.run import earlier_run
+
+    forecast(scene).require_memory()
+    folder = output if output is not None else Path("out") / scene.name
+    earlier_run(scene, folder, resume)
+    return folder
+
+
+def _simulate(scene: "Scene", folder: Path, threads: int | None, resume: bool) -> int:
     from rich.console import Console
 
-    from glug.simulation.forecast import forecast
     from glug.simulation.run import run_to_folder
 
-    forecast(loaded).require_memory()
-    folder = output if output is not None else Path("out") / loaded.name
-    summary = run_to_folder(loaded, folder, threads=threads, resume=resume, console=Console())
-    print(_closing_line(summary))
+    summary = run_to_folder(scene, folder, threads=threads, resume=resume, console=Console())
+    print(_closing_line(summary), flush=True)
     return INTERRUPTED if summary.interrupted else 0
 
 
@@ -103,6 +118,56 @@ def _closing_line(summary: "RunSummary") -> str:
     return (
         f"{summary.folder}: frame {summary.frames} written, {summary.steps} steps in {clock(summary.seconds)}{troubles}"
     )
+
+
+@app.command()
+def view(
+    what: Annotated[
+        str, typer.Argument(metavar="DIR|SCENE", help="A run's folder, or a scene to run and watch meanwhile.")
+    ],
+    port: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=65535, help="[8080, or any if that is taken]")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than this machine need a token.")
+    ] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    damaged: Annotated[bool, typer.Option("--damaged", help="Show a run although frames are missing or cut.")] = False,
+    output: OutputFolder = None,
+    frames: Frames = None,
+    resolution: Resolution = None,
+    threads: Threads = None,
+    resume: Resume = False,
+    set_: Overrides = None,
+) -> int:
+    """Look at a run in a browser, afterwards or while it goes on."""
+    from glug.view.browser.process import Viewer, require_frames
+
+    if _is_run(what):
+        for fault in require_frames(Path(what), damaged=damaged):
+            print(f"glug: warning: {fault}", file=sys.stderr)
+        viewer = Viewer(Path(what), host, port)
+        print(f"{what}: {viewer.url} (Ctrl-C ends it)", flush=True)
+        viewer.serve(browser)
+        return 0
+    loaded = _load(what, frames, resolution, set_)
+    folder = _folder(loaded, output, resume)
+    viewer = Viewer(folder, host, port)
+    print(f"{folder}: {viewer.url}", flush=True)
+    with viewer.beside(browser) as wait:
+        code = _simulate(loaded, folder, threads, resume)
+        if code == 0:
+            print(f"{folder}: {viewer.url} (Ctrl-C ends it)", flush=True)
+            wait()
+    return code
+
+
+def _is_run(what: str) -> bool:
+    """Whether `what` is meant as a folder: a library scene may have the name of one that holds no run."""
+    from glug.scene import scenes as library
+
+    path = Path(what)
+    return path.is_dir() and ((path / "manifest.json").exists() or what not in dict(library()))
 
 
 @app.command()

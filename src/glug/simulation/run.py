@@ -60,7 +60,7 @@ def run_to_folder(
     if frames is not None:
         scene = scene.model_copy(update={"time": scene.time.model_copy(update={"frames": frames})})
     last = scene.time.frames
-    there = _earlier_run(scene, Path(path), resume)
+    there = earlier_run(scene, Path(path), resume)
     if there is not None and there.manifest()["complete"] and there.manifest()["frames"] >= last:
         return RunSummary(Path(path), last, last, steps=0, seconds=0.0, already_complete=True)
     with Interrupts() as interrupts:
@@ -69,7 +69,7 @@ def run_to_folder(
             return run.loop(interrupts, display, on_step)
 
 
-def _earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
+def earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
     """The run in `path` to go on with, None to begin one; InputError if neither is possible."""
     there = claim_folder(path, to_toml(scene), resume=resume, overwrite=False)
     # A run that was killed while it made its folder has a scene, but no manifest yet.
