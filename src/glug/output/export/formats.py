@@ -1,23 +1,16 @@
-"""The table of formats, and what they share: checks, a temporary place, and one rename at the end.
+"""The table of formats, and what they share: checks of the run and of the target, and one rename at the end."""
 
-An export is whole or absent: it is written into a hidden folder beside its target, `.NAME.<process>.partial`,
-and takes its name when the last frame is in. What a killed export left is removed by the next one.
-"""
-
-import contextlib
 import json
 import os
-import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 import glug
-from glug.errors import InputError, OutputError
-from glug.output import atomic
+from glug.errors import InputError
 from glug.output.export.shot import Shot, open_shot
+from glug.output.publish import published, size_of
 
 MARK = "export.json"  # in every exported folder
 
@@ -78,30 +71,11 @@ def export_run(
     shot = open_shot(Path(folder), first, last, on_frame)
     path = _target(shot, to, target, overwrite)
     write = getattr(import_module(f"glug.output.export.{module}"), function)
-    partial = path.with_name(f".{path.name}.{os.getpid()}{atomic.SUFFIX}")
-    made = partial / path.name if kind.suffixes else partial
-    _remove_leftovers(path)
-    fresh = not path.parent.exists()
-    try:
-        atomic.make_folder(partial)
-        write(shot, made)
+    with published(path, is_folder=not kind.suffixes) as place:
+        write(shot, place)
         if not kind.suffixes:
-            (partial / MARK).write_text(json.dumps(_record(shot, to), indent=1) + "\n")
-        size = _sync(partial)
-        _move(made, path)
-    except (OSError, RuntimeError) as error:  # the libraries' own errors are RuntimeErrors
-        reason = getattr(error, "strerror", None) or str(error)
-        raise OutputError(f"{path}: cannot be written: {reason}") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if fresh and not path.exists():
-            _remove_if_empty(path.parent)
-    return Exported(path, shot.frames, size)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        folder.rmdir()
+            (place / MARK).write_text(json.dumps(_record(shot, to), indent=1) + "\n")
+    return Exported(path, shot.frames, size_of(path))
 
 
 def _target(shot: Shot, to: str, target: str | Path | None, overwrite: bool) -> Path:
@@ -143,37 +117,3 @@ def _record(shot: Shot, to: str) -> dict[str, object]:
         "units": "m, s",
         "up_axis": "y",
     }
-
-
-def _sync(folder: Path) -> int:
-    """Bring all files to disk; their size [bytes]."""
-    size = 0
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
-            size += path.stat().st_size
-    return size
-
-
-def _move(made: Path, path: Path) -> None:
-    if path.is_dir():
-        old = path.with_name(f".{path.name}.{os.getpid()}.old{atomic.SUFFIX}")
-        os.rename(path, old)
-        os.rename(made, path)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(made, path)
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Delete what exports to `path` left that no longer run."""
-    import psutil
-
-    if not path.parent.is_dir():
-        return
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.(\d+)(\.old)?{re.escape(atomic.SUFFIX)}")
-    for other in path.parent.iterdir():
-        match = pattern.fullmatch(other.name)
-        if match and (int(match[1]) == os.getpid() or not psutil.pid_exists(int(match[1]))):
-            shutil.rmtree(other, ignore_errors=True)

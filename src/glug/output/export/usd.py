@@ -130,7 +130,10 @@ class _Solid(_Mesh):
         path = root.AppendChild("solids").AppendChild(body.name)
         UsdGeom.Scope.Define(stage, path.GetParentPath())
         super().__init__(
-            stage, path, _material(stage, root, f"solid_{body.name}", body.solid.colour, 0.0), body.solid.colour
+            stage,
+            path,
+            _material(stage, root, f"solid_{body.name}", body.solid.colour, body.solid.clarity),
+            body.solid.colour,
         )
         self.body = body
         self.place = self.mesh.AddTransformOp() if body.moving else None
