@@ -230,6 +230,25 @@ def export(
 
 
 @app.command()
+def compare(
+    folder: RunArgument,
+    other: Annotated[Path, typer.Argument(metavar="DIR2", help="The folder of another run.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [DIR-vs-DIR2].")
+    ] = None,
+    first: Annotated[int | None, typer.Option(metavar="N", min=0, help="The first frame [0].")] = None,
+    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last frame [the shorter run's].")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier comparison.")] = False,
+) -> None:
+    """Show two runs side by side, and plot how far apart they are."""
+    from glug.progress import counting
+    from glug.view.compare import compare_runs
+
+    with counting("comparing") as on_frame:
+        print(compare_runs(folder, other, output, first, last, overwrite, on_frame).text())
+
+
+@app.command()
 def validate(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A study; none lists them.")] = None,
     json: JsonFile = None,
