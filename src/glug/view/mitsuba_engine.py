@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from glug.extras import require
 from glug.geometry.sampled import SurfaceMesh
@@ -28,7 +28,7 @@ PASSES = 8  # of independent samples: they tell what is noise
 NORMAL_PASSES = 3
 DEPTH = 20  # surfaces and scatterings that a path meets at most
 GLASS_REFRACTION = 1.5
-SHARP = 0.6  # cosine between a solid's triangles from which an edge stays an edge
+SHARP = 0.8  # cosine of the angle between a solid's triangles below which their edge is an edge
 _TRIAL = """
 import mitsuba as mi
 mi.set_variant("llvm_ad_rgb")
@@ -70,7 +70,7 @@ class MitsubaEngine:
         self.floor = float(domain.lower[1])
         below = 0.0 if closed else 0.3 * float(domain.size[1])
         self.studio = build_studio(camera, self.floor - below, domain.lower, domain.upper)
-        self._solids: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._solids: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def picture(self, moments: Sequence[tuple[SurfaceMesh, float]], colours: np.ndarray | None = None) -> np.ndarray:
         """A picture (height, width, 3) uint8: the mean over the moments (surface, time [s]) of the shutter.
@@ -105,13 +105,12 @@ class MitsubaEngine:
             stage["liquid"] = self._liquid(folder, surface, colours)
         for number, solid in enumerate(self.scene.solids):
             if solid.name not in self._solids or solid.sequence is not None:
-                self._solids[solid.name] = split_edges(*rest_mesh(solid, self.scene.domain, time))
-            vertices, triangles = self._solids[solid.name]
+                self._solids[solid.name] = creased(*rest_mesh(solid, self.scene.domain, time))
+            vertices, triangles, normals = self._solids[solid.name]
             if len(triangles):
-                rotation, shift = solid.motion.pose(time)
-                moved = (vertices @ np.asarray(rotation).T + shift).astype(np.float32)
+                rotation, shift = (np.asarray(part) for part in solid.motion.pose(time))
                 path = folder / f"solid{number}.ply"
-                write_shaded_ply(path, moved, triangles)
+                write_shaded_ply(path, vertices @ rotation.T + shift, triangles, normals @ rotation.T)
                 stage[f"solid{number}"] = {"type": "ply", "filename": str(path), "bsdf": _solid_surface(solid)}
         return stage
 
@@ -125,9 +124,10 @@ class MitsubaEngine:
         write_shaded_ply(path, vertices, surface.triangles, normals, colours)
         shape: dict[str, Any] = {"type": "ply", "filename": str(path)}
         material, scale = self.material, float(max(self.scene.domain.size))
-        if colours is not None or material.clarity < CLEAR:
-            tint = {"type": "mesh_attribute", "name": "vertex_color"} if colours is not None else None
-            return shape | {"bsdf": _opaque(material, tint)}
+        if colours is not None:
+            return shape | {"bsdf": _coloured(material)}
+        if material.clarity < CLEAR:
+            return shape | {"bsdf": _opaque(material)}
         absorption, scattering = material.absorption(scale), material.scattering(scale)
         extinction = absorption + scattering
         shape["bsdf"] = {"type": "dielectric", "int_ior": material.refraction, "ext_ior": 1.0}
@@ -178,18 +178,26 @@ class MitsubaEngine:
         }
 
 
-def split_edges(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mesh with the vertices at its sharp edges repeated, so that shading does not round them off."""
+def creased(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Vertices, triangles and normals of a solid whose shading is smooth, except across edges sharper than SHARP.
+
+    Every triangle has vertices of its own; at each, the normal is the mean over the triangles there that face alike.
+    """
     corners = vertices[triangles].astype(np.float64)
-    faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    faces /= np.maximum(np.linalg.norm(faces, axis=1, keepdims=True), 1e-30)
-    smooth = SurfaceMesh(vertices, triangles, np.zeros_like(vertices)).normals()
-    sharp = np.einsum("ijk,ik->ij", smooth[triangles], faces).min(axis=1) < SHARP
-    # Triangles at a sharp edge get three vertices of their own.
-    own = len(vertices) + np.arange(3 * int(sharp.sum()), dtype=np.int32).reshape(-1, 3)
-    split = triangles.copy()
-    split[sharp] = own
-    return np.concatenate([vertices, vertices[triangles[sharp]].reshape(-1, 3)]), split
+    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    faces = areas / np.maximum(np.linalg.norm(areas, axis=1, keepdims=True), 1e-30)
+    count, which = len(triangles), triangles.ravel()
+    own = np.arange(3 * count)
+    at = csr_array((np.ones(3 * count), which, np.arange(3 * count + 1)), shape=(3 * count, len(vertices)))
+    around = coo_array((np.ones(3 * count), (which, own // 3)), shape=(len(vertices), count)).tocsr()
+    beside = (at @ around).tocoo()  # corners x triangles that share the vertex
+    alike = np.einsum("ij,ij->i", faces[beside.row // 3], faces[beside.col]) > SHARP
+    normals = np.zeros((3 * count, 3))
+    for axis in range(3):
+        weights = np.where(alike, areas[beside.col, axis], 0.0)
+        normals[:, axis] = np.bincount(beside.row, weights, 3 * count)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+    return corners.reshape(-1, 3).astype(np.float32), own.reshape(-1, 3).astype(np.int32), normals
 
 
 def smooth_normals(surface: SurfaceMesh, passes: int) -> np.ndarray:
@@ -225,7 +233,7 @@ def write_shaded_ply(
     path.write_bytes("\n".join(lines).encode() + table.astype("<f4").tobytes() + faces.tobytes())
 
 
-def _opaque(material: Material, tint: dict[str, Any] | None = None) -> dict[str, Any]:
+def _opaque(material: Material) -> dict[str, Any]:
     """A glossy coat over a matt body: milk, chocolate, paint."""
     return {
         "type": "roughplastic",
@@ -233,7 +241,17 @@ def _opaque(material: Material, tint: dict[str, Any] | None = None) -> dict[str,
         "int_ior": material.refraction,
         "ext_ior": 1.0,
         "nonlinear": True,
-        "diffuse_reflectance": tint if tint is not None else _rgb(linear(material.colour)),
+        "diffuse_reflectance": _rgb(linear(material.colour)),
+    }
+
+
+def _coloured(material: Material) -> dict[str, Any]:
+    """The same in the colours of the vertices; Mitsuba's plastic wants to know their mean, and does not."""
+    return {
+        "type": "principled",
+        "base_color": {"type": "mesh_attribute", "name": "vertex_color"},
+        "roughness": max(material.roughness, 0.02) ** 0.5,
+        "specular": 0.5,
     }
 
 
