@@ -57,6 +57,7 @@ STUDIES: Mapping[str, Entry] = {
 BENCHES: Mapping[str, Entry] = {
     "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
+    "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
 }
 
