@@ -76,12 +76,14 @@ class Step:
                 velocity[a][:] += np.float32(dt * setting.gravity[a])
         if setting.viscous:
             with self.stage("project"):
-                self.project("project", problem, velocity, dt, correction)
+                before_viscosity = self.project("project", problem, velocity, dt, correction)
             with self.stage("viscosity"):
                 extend(grid, velocity, solid, problem.liquid, reached, 2, stick=True)
                 self.viscosity(grid, phi, solid, velocity, dt)
         with self.stage("pressure"):
             q = self.project("pressure", problem, velocity, dt, correction)
+            if setting.viscous:
+                q += before_viscosity  # both act within the step
         with self.stage("extrapolate"):
             layers = math.ceil(setting.scene.time.cfl) + 2
             extend(grid, velocity, solid, problem.liquid, reached, layers, stick=setting.viscous)
