@@ -10,7 +10,7 @@ from export_runs import FPS, RADIUS, centre, fields, make_run, nothing, write_fr
 
 from glug.errors import InputError
 from glug.output.export import export_run
-from glug.output.export.vdb import find_openvdb
+from glug.output.export.vdb import find_openvdb, require_whole
 
 pytestmark = pytest.mark.slow
 
@@ -89,6 +89,17 @@ def test_frames_without_liquid_are_empty_level_sets(vdb, tmp_path):
     grid = grids(vdb, export_run(run.path, "vdb").path, 1)["surface"]
     assert grid.activeVoxelCount() == 0
     assert grid.gridClass == "level set"
+
+
+@pytest.mark.parametrize("cut", [1, 4, 100, 5000, -40, -200])
+def test_a_file_that_a_full_disk_cut_is_noticed(vdb, exported, tmp_path, cut):
+    """`cut` bytes are missing; or, below zero, all but so many."""
+    whole = exported[0] / "test_shot_0003.vdb"
+    require_whole(whole)
+    path = tmp_path / "cut.vdb"
+    path.write_bytes(whole.read_bytes()[:-cut])
+    with pytest.raises(OSError, match="No space left"):
+        require_whole(path)
 
 
 def test_blender_opens_them(exported):

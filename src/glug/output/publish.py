@@ -14,6 +14,9 @@ from pathlib import Path
 from glug.errors import OutputError
 from glug.output import atomic
 
+_FULL = 1 << 20  # bytes: a disk with fewer is full
+_LONGEST = 200  # characters of a library's message
+
 
 @contextlib.contextmanager
 def published(path: Path, is_folder: bool) -> Iterator[Path]:
@@ -32,13 +35,23 @@ def published(path: Path, is_folder: bool) -> Iterator[Path]:
         _sync(partial)
         _move(made, path)
     except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise OutputError(f"{path}: cannot be written: {reason}") from error
+        raise OutputError(f"{path}: cannot be written: {_reason(error, path.parent)}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         if fresh and not path.exists():
             with contextlib.suppress(OSError):
                 path.parent.rmdir()
+
+
+def _reason(error: OSError | RuntimeError, folder: Path) -> str:
+    """What the system says; libraries wrap it in pages of their own."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(folder).free < _FULL:
+            return "no space left on the disk"
+    first = str(error).strip().partition("\n")[0]
+    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}..."
 
 
 def size_of(path: Path) -> int:

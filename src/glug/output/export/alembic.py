@@ -8,6 +8,7 @@ Alembic has no unit and no up axis of its own: numbers are metres, y up, which i
 is at its number / fps [s].
 """
 
+import ctypes
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,14 @@ def write(shot: Shot, path: Path) -> None:
     if shot.bodies:
         group = AbcGeom.OXform(root, "solids")
         parts += [_Solid(group, body, time) for body in shot.bodies]
-    for frame in shot:
-        for part in parts:
-            part.sample(frame)
+    try:
+        for frame in shot:
+            for part in parts:
+                part.sample(frame)
+    except RuntimeError:
+        # Alembic also writes when its objects go, and aborts the process if that fails: these stay for ever.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(parts))
+        raise
     # The file is finished when the last object that refers to it is gone, which is when this function ends.
 
 

@@ -6,7 +6,10 @@
 There is no wheel of OpenVDB's Python module: it comes with Debian, with conda-forge, and inside Blender's.
 """
 
+import errno
 import importlib.util
+import os
+import struct
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -20,6 +23,7 @@ from glug.output.export.quantities import average_velocity, cell_velocity
 from glug.output.export.shot import Shot, ShotFrame
 
 HALF_WIDTH = 3.0  # voxels; OpenVDB's own
+HEADER = 8 + 4 + 8 + 1 + 36  # bytes: magic number, versions of file and library, a flag, an identifier
 HOW = (
     "exporting to VDB needs the Python module of OpenVDB; add it with: pip install bpy (Python 3.11; Blender's, "
     "which brings it), or conda install -c conda-forge openvdb, or Debian's python3-openvdb"
@@ -33,7 +37,40 @@ def write(shot: Shot, folder: Path) -> None:
         if (velocity := _velocity(vdb, shot, frame)) is not None:
             grids.append(velocity)
         about = {"creator": f"glug {glug.__version__}", "frame": frame.index, "time": frame.time, "fps": shot.fps}
-        vdb.write(str(folder / f"{shot.name}_{frame.index:04d}.vdb"), grids, about)
+        path = folder / f"{shot.name}_{frame.index:04d}.vdb"
+        vdb.write(str(path), grids, about)
+        require_whole(path)
+
+
+def require_whole(path: Path) -> None:
+    """OSError if a file ends before its last grid does: OpenVDB says nothing when the disk is full.
+
+    The layout is that of OpenVDB's `io/Archive.cc` and `io/GridDescriptor.cc`, file version 224: magic number and
+    versions, an identifier, metadata, then every grid after a description that says where it ends.
+    """
+    with open(path, "rb") as file:
+
+        def number(kind: str) -> int:
+            return int(struct.unpack(kind, file.read(struct.calcsize(kind)))[0])
+
+        def skip_text() -> None:
+            file.seek(number("<I"), os.SEEK_CUR)
+
+        try:
+            file.seek(HEADER)
+            for _ in range(number("<I")):  # name, type and value
+                for _ in range(3):
+                    skip_text()
+            for _ in range(number("<I")):  # name, type and parent of a grid; where it, its voxels and its end are
+                for _ in range(3):
+                    skip_text()
+                file.seek(16, os.SEEK_CUR)
+                file.seek(number("<q"))
+            end = file.tell()
+        except struct.error:
+            end = -1
+        if end != file.seek(0, os.SEEK_END):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def find_openvdb() -> Any:
