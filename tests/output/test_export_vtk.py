@@ -109,3 +109,16 @@ def test_frames_without_liquid_are_empty(tmp_path):
     run.finish()
     mesh, _, _ = read(series(export_run(run.path, "vtk").path, "liquid")[1][2])
     assert (mesh.GetNumberOfPoints(), mesh.GetNumberOfCells()) == (0, 0)
+
+
+@pytest.mark.slow
+def test_pyvista_steps_through_the_series(folder):
+    pyvista = pytest.importorskip("pyvista", reason="PyVista is not installed: pip install 'glug[readers]'")
+    liquid, solids = (pyvista.get_reader(folder / f"{name}.pvd") for name in ("liquid", "solids"))
+    np.testing.assert_allclose(liquid.time_values, np.arange(5) / FPS, rtol=1e-8)
+    for index in FRAMES:
+        liquid.set_active_time_point(index)
+        solids.set_active_time_point(index)
+        (shown,) = liquid.read()
+        np.testing.assert_array_equal(shown.points, surface(index).vertices)
+        assert [block.n_points > 0 for block in solids.read()] == [True, True]
