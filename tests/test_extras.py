@@ -112,3 +112,11 @@ def test_comparing_needs_none(bare_run):
     assert (done.returncode, done.stderr) == (0, "")
     assert "for MP4: pip install 'glug[video]'" in done.stdout
     assert (folder.parent / "run-vs-again" / "compare.webp").exists()
+
+
+def test_rendering_needs_none(bare_run):
+    folder, glug = bare_run
+    done = glug("render", "run", "--size", "64x48")
+    assert done.returncode == 0, done.stderr
+    assert "for MP4: pip install 'glug[video]'" in done.stderr
+    assert {"0000.png", "film.webp"} <= {path.name for path in (folder / "render").iterdir()}

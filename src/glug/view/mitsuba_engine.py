@@ -26,6 +26,8 @@ from glug.view.studio import COVE_COLOUR, ROOM, Studio, build_studio
 CLEAR = 0.5  # clarity from which light goes through the liquid
 PASSES = 8  # of independent samples: they tell what is noise
 NORMAL_PASSES = 3
+MOST_PATHS = 1 << 26  # in one pass: the LLVM variant holds them all at once
+TRIAL_SECONDS = 120
 DEPTH = 20  # surfaces and scatterings that a path meets at most
 GLASS_REFRACTION = 1.5
 SHARP = 0.8  # cosine of the angle between a solid's triangles below which their edge is an edge
@@ -43,7 +45,10 @@ def choose_variant() -> str:
     Mitsuba's LLVM variants need a shared library of LLVM on the system. An old one does not raise an error but ends
     the process, so it is tried in another one.
     """
-    tried = subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True, timeout=300, check=False)
+    try:
+        tried = subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True, timeout=TRIAL_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return "scalar_rgb"
     return "llvm_ad_rgb" if tried.returncode == 0 else "scalar_rgb"
 
 
@@ -78,7 +83,8 @@ class MitsubaEngine:
         colours  linear, at the vertices of the surfaces, of an opaque liquid; None for the material's
         """
         self._mi.set_variant(self.variant)
-        count = max(PASSES, len(moments))
+        width, height = self.size
+        count = max(PASSES, len(moments), -(-width * height * self.samples // MOST_PATHS))
         samples = -(-self.samples // count)
         passes: list[np.ndarray] = []
         with tempfile.TemporaryDirectory() as folder:
