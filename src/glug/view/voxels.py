@@ -2,7 +2,7 @@
 
 import numpy as np
 from PIL import Image, ImageDraw
-from scipy.ndimage import binary_dilation, distance_transform_edt
+from scipy.ndimage import binary_dilation, distance_transform_edt, gaussian_filter
 from scipy.spatial import cKDTree
 
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
@@ -54,11 +54,12 @@ def slab_distance(surface: SurfaceMesh, spacing: float, lower: np.ndarray, upper
     pen = ImageDraw.Draw(drawing)
     corners = surface.vertices[surface.triangles]
     front = np.ptp(corners[:, :, 2], axis=1) < 1e-6 * spacing
-    for triangle in (corners[front][:, :, :2] - lower[:2]) / h:
-        pen.polygon([(float(x), float(y)) for x, y in triangle], fill=1, outline=1)
+    for triangle in np.round((corners[front][:, :, :2] - lower[:2]) / h).astype(int).tolist():
+        pen.polygon([(x, y) for x, y in triangle], fill=1, outline=1)
     inside = np.asarray(drawing).T
     far = np.full(inside.shape, 1.0 + max(inside.shape))
     outward = distance_transform_edt(~inside) if inside.any() else far
     inward = distance_transform_edt(inside) if not inside.all() else far
-    values = np.where(inside, 0.5 - inward, outward - 0.5) * h
-    return SampledDistance(values[:, :, None].astype(np.float32), (float(lower[0]), float(lower[1]), 0.0), h)
+    values = gaussian_filter(np.where(inside, 0.5 - inward, outward - 0.5) * h, 0.5 * FLAT_FINER, mode="nearest")
+    values = values[::FLAT_FINER, ::FLAT_FINER, None].astype(np.float32)
+    return SampledDistance(values, (float(lower[0]), float(lower[1]), 0.0), spacing)
