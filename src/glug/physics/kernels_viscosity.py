@@ -184,8 +184,13 @@ def difference(axis, a, b, s, velocity, moving, nodes, row, slot, index, weight)
 
 @kernel(inline=True)
 def touches_solid(s0, s1, s2, i, j, k):
-    """Whether any face of a cell is solid: then all three of its normal strains leave the stencil."""
-    return s0[i, j, k] or s0[i + 1, j, k] or s1[i, j, k] or s1[i, j + 1, k] or s2[i, j, k] or s2[i, j, k + 1]
+    """Whether any face of a cell is solid: then all three of its normal strains leave the stencil.
+
+    In 2D the faces along z are closed everywhere and do not count.
+    """
+    flat = s2.shape[2] == 2
+    deep = not flat and (s2[i, j, k] or s2[i, j, k + 1])
+    return deep or s0[i, j, k] or s0[i + 1, j, k] or s1[i, j, k] or s1[i, j + 1, k]
 
 
 @kernel
