@@ -17,7 +17,7 @@ where there is none it keeps its velocity. This is the only such rule.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -134,6 +134,28 @@ class ViscosityProblem:
         damps rotation (Batty 2010, section 3.4).
         """
         rows = strain_rows(self.grid, self.solid, self.solid_faces, self.weights, every=True, laplacian=laplacian)
+        return self._solve_directly(velocity, rows)
+
+    def solve_held_surface(self, velocity: Staggered, phi: np.ndarray) -> SolveStats:
+        """A second baseline: componentwise, and faces outside the liquid keep the velocity that they have.
+
+        With the liquid's velocity continued into the air this is the extrapolated Dirichlet condition (Batty 2010,
+        section 3.4): the surface is held back as if by a wall that moves as the liquid did. Build it full of liquid.
+        """
+        rows = strain_rows(self.grid, self.solid, self.solid_faces, self.weights, every=True, laplacian=True)
+        mass, held = [], []
+        for a, (m, u) in enumerate(zip(self.mass, velocity)):
+            padded = np.pad(phi, [(1, 1) if b == a else (0, 0) for b in range(3)], mode="edge")
+            lower = tuple(slice(None, -1) if b == a else slice(None) for b in range(3))
+            upper = tuple(slice(1, None) if b == a else slice(None) for b in range(3))
+            inside = padded[lower] + padded[upper] < 0.0
+            mass.append(np.where(inside, m, np.float32(0.0)))
+            held.append(np.where(inside, 0.0, u).ravel())
+        rows = replace(rows, known=rows.known + rows.matrix() @ np.concatenate(held))
+        free = replace(self, mass=(mass[0], mass[1], mass[2]))
+        return free._solve_directly(velocity, rows)
+
+    def _solve_directly(self, velocity: Staggered, rows: WallRows) -> SolveStats:
         matrix, diagonal = rows.assemble(self.mass)
         b = self.right_hand_side(tuple(u.astype(np.float64) for u in velocity), rows)  # type: ignore[arg-type]
         x = tuple(np.zeros(u.shape) for u in velocity)

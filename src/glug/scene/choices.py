@@ -26,7 +26,7 @@ class Solver(Model):
     )
     flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
     pressure: Literal["jacobi-cg", "reference"] = Field(default="jacobi-cg", description="pressure solve")
-    viscosity: Literal["auto", "jacobi-cg", "laplacian", "reference", "none"] = Field(
+    viscosity: Literal["auto", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"] = Field(
         default="auto", description="viscosity solve; auto is none for thin liquids"
     )
     coupling: Literal["split"] = Field(default="split", description="pressure and viscosity one after the other")

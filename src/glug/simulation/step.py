@@ -157,8 +157,12 @@ class Step:
     def viscosity(self, grid: Grid, phi: np.ndarray, solid: SolidField, velocity: Staggered, dt: float) -> None:
         setting, solver = self.setting, self.setting.scene.solver
         scale = dt / (setting.density * setting.dx**2)
-        problem = ViscosityProblem.build(grid, phi, solid, self.cell_viscosity(grid, scale))
-        if solver.viscosity == "laplacian":
+        held = solver.viscosity == "laplacian-dirichlet"
+        liquid = np.full_like(phi, -np.float32(setting.dx)) if held else phi
+        problem = ViscosityProblem.build(grid, liquid, solid, self.cell_viscosity(grid, scale))
+        if held:
+            self.solves["viscosity"] = problem.solve_held_surface(velocity, phi)
+        elif solver.viscosity == "laplacian":
             self.solves["viscosity"] = problem.solve_reference(velocity, laplacian=True)
         elif setting.reference or solver.viscosity == "reference":
             self.solves["viscosity"] = problem.solve_reference(velocity)

@@ -40,6 +40,7 @@ class Entry:
 
 TABLES = "glug.studies.tables"
 FLOWS = "glug.studies.classical_flows"
+SURFACE = "glug.studies.surface_conditions"
 
 STUDIES: Mapping[str, Entry] = {
     "pressure-free-surface": Entry(TABLES, "Batty 2010, Table 4.1: projection of a free disc of liquid"),
@@ -53,6 +54,8 @@ STUDIES: Mapping[str, Entry] = {
     "taylor-couette": Entry(FLOWS, "oil between turning cylinders that cut cells, in 3D: velocity against the formula"),
     "taylor-green": Entry(FLOWS, "a vortex decays between slip walls, in 3D: velocity against the formula"),
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),
+    "rotating-disc": Entry(SURFACE, "a thick disc turns freely: spin left with three conditions at the surface"),
+    "beam-conditions": Entry(SURFACE, "a thick beam on a wall sags: tip with three conditions at the surface"),
     "coiling": Entry(
         "glug.studies.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
     ),
