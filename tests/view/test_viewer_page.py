@@ -123,6 +123,7 @@ def test_playing_goes_on_to_the_next_frames(open_page, run):
     opened.scrub(0)
     opened.shows(0)
     opened.page.locator("#loop").click()
+    opened.page.locator("#canvas").focus()
     opened.page.keyboard.press("Space")
     opened.shows(5)
     assert opened.complaints == []
@@ -172,6 +173,13 @@ def test_a_run_is_followed_as_it_grows(open_page, tmp_path):
     run.write_frame(frame(1))
     opened.shows(1)
     assert "running: frame 1 of 5" in opened.page.locator("#state").inner_text()
+    opened.page.locator("#canvas").focus()
+    opened.page.keyboard.press("Home")  # one who looks elsewhere is left there
+    opened.shows(0)
+    run.write_frame(frame(2))
+    opened.page.wait_for_selector("text=running: frame 2 of 5")
+    opened.page.wait_for_timeout(1500)
+    opened.shows(0)
     assert opened.complaints == []
 
 

@@ -176,6 +176,17 @@ def test_a_port_in_use_is_refused_when_asked_for_and_passed_over_otherwise():
             assert second.getsockname()[1] != port
 
 
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+def test_the_newer_kind_of_address_works_too():
+    try:
+        listener = listen("::1", None)
+    except InputError as error:
+        pytest.skip(str(error))
+    with listener:
+        assert new_token(listener) is None
+        assert address(listener, None).startswith("http://[::1]:")
+
+
 def test_an_address_of_another_machine_is_refused():
     with pytest.raises(InputError, match=r"192\.0\.2\.1"):
         listen("192.0.2.1", None)

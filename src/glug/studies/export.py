@@ -40,8 +40,8 @@ def ring(index: int, triangles: int) -> SurfaceMesh:
     return SurfaceMesh(points, faces.astype(np.int32), np.cross([0.0, 1.0, 0.0], points).astype(np.float32))
 
 
-def make_run(folder: str, frames: int, triangles: int) -> dict[str, Any]:
-    """A finished run of rings in `folder`; the triangles it has in all."""
+def make_run(folder: str, frames: int, triangles: int, with_particles: bool = True) -> dict[str, Any]:
+    """A finished run of rings in `folder`, with as many particles as triangles or none; the triangles it has in all."""
     from glug.output import RunFolder
     from glug.scene import load, to_toml
     from glug.simulation.frame import Frame
@@ -69,7 +69,7 @@ def make_run(folder: str, frames: int, triangles: int) -> dict[str, Any]:
             "age": np.full(triangles, index / FPS, np.float32),
             "id": np.arange(triangles, dtype=np.int32),
         }
-        run.write_frame(Frame(index, index / FPS, surface, particles, nowhere, [], []))
+        run.write_frame(Frame(index, index / FPS, surface, particles if with_particles else {}, nowhere, [], []))
         total += len(surface.triangles)
     run.finish()
     return {"triangles": total}

@@ -66,6 +66,7 @@ BENCHES: Mapping[str, Entry] = {
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
     "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
+    "view": Entry("glug.studies.viewing", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"),
 }
 
 

@@ -13,13 +13,19 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 _FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
-@contextlib.contextmanager
-def chromium() -> Iterator[Any]:
-    """Playwright's browser object; InputError that says how to get what is missing."""
+def require_chromium() -> tuple[Any, str]:
+    """Playwright's module and the program; InputError that says how to get what is missing."""
     playwright = require("playwright.sync_api", "browser", "driving a browser")
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         raise InputError("no Chromium on this machine; add it with: apt-get install chromium")
+    return playwright, program
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Any]:
+    """Playwright's browser object; InputError as `require_chromium` raises it."""
+    playwright, program = require_chromium()
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=list(_FLAGS))
         try:

@@ -8,6 +8,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from glug.errors import InputError
@@ -47,6 +48,7 @@ class Viewer:
         self._listener = listen(host, port)
         self._token = new_token(self._listener)
         self.url = address(self._listener, self._token)
+        self.process: BaseProcess | None = None  # of its own, beside a simulation
 
     def serve(self, browser: bool = False) -> None:
         """Serve until Ctrl-C; `browser` opens the page."""
@@ -66,6 +68,7 @@ class Viewer:
             target=_serve_beside, args=(self._listener, self.path, self._token), name="glug-view", daemon=True
         )
         process.start()
+        self.process = process
         self._listener.close()
         if browser:
             webbrowser.open(self.url)

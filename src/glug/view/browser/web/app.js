@@ -16,7 +16,7 @@ class App {
     this.plots = new Plots($("plots"), (frame) => this.player.goTo(Math.round(frame)));
     this.player = new Player(this);
     this.ranges = new Map(); // the widest range of each quantity seen so far, so that colours do not flicker
-    this.shown = null;
+    this.messages = {};
     this.stage.onDrawn = () => this.drawn();
     this.wire();
   }
@@ -25,13 +25,13 @@ class App {
     for (;;) {
       try {
         const run = await (await ask("/api/run")).json();
-        this.message("");
+        this.message("server", "");
         if (run.state !== "waiting" && run.frames.length) await this.update(run);
         else $("waiting").textContent = "waiting for the first frame…";
         await this.updatePlots();
         if (run.state === "complete") return;
       } catch (error) {
-        this.message(error.message);
+        this.message("server", error.message);
       }
       await new Promise((resolve) => setTimeout(resolve, POLL));
     }
@@ -71,7 +71,7 @@ class App {
       this.stage.fit();
     }
     $("show-solids").parentElement.hidden = !run.solids.length;
-    if (run.note) this.message(run.note);
+    this.message("note", run.note);
     this.loadSolids(0);
   }
 
@@ -98,7 +98,7 @@ class App {
         this.stage.showSolid(number, await this.store.get(`/api/solid/${number}?frame=${frame}`));
         this.stage.poseSolids(this.bodies ?? []);
       } catch (error) {
-        this.message(error.message);
+        this.message("note", error.message);
       }
     }
   }
@@ -138,7 +138,7 @@ class App {
         trouble ||= error.message;
       }
     }));
-    this.message(trouble ? `frame ${index}: ${trouble}` : this.run.note);
+    this.message("frame", trouble && `frame ${index}: ${trouble}`);
     this.bodies = (found.surface ?? found.particles)?.bodies ?? [];
     if (this.run.solids.some(({ sequence }) => sequence)) await this.loadSolids(index);
     this.stage.poseSolids(this.bodies);
@@ -178,7 +178,6 @@ class App {
   drawn() {
     if (!this.pending) return;
     const { index, found } = this.pending;
-    this.shown = index;
     document.body.dataset.frame = index;
     document.body.dataset.first ??= performance.now().toFixed(0);
     $("waiting").hidden = true;
@@ -197,9 +196,12 @@ class App {
     if (!this.plots.add(answer, from)) await this.updatePlots();
   }
 
-  message(text) {
-    $("message").textContent = text;
-    $("message").hidden = !text;
+  // One message at a time: that of the server before that of a frame before that of the run.
+  message(kind, text) {
+    this.messages[kind] = text;
+    const shown = this.messages.server || this.messages.frame || this.messages.note || "";
+    $("message").textContent = shown;
+    $("message").hidden = !shown;
   }
 
   cover() {
@@ -222,14 +224,16 @@ class App {
       document.body.classList.toggle("bare");
       this.cover();
       this.stage.resize();
+      this.stage.redraw();
     };
     $("hide").addEventListener("click", hide);
     addEventListener("resize", () => {
       this.cover();
       this.stage.resize();
+      this.stage.redraw();
     });
     addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || /SELECT|TEXTAREA/.test(event.target.tagName)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select, input:not(#frame)")) return;
       const step = event.shiftKey ? 10 : 1;
       const action = {
         " ": () => this.player.toggle(), ArrowLeft: () => this.player.step(-step), ArrowRight: () => this.player.step(step),

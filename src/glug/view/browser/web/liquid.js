@@ -2,7 +2,7 @@
 // and light scattered back. The depth comes from a pass that sums distances, back faces minus front faces.
 
 import {
-  AddEquation, BufferGeometry, Color, CustomBlending, DoubleSide, HalfFloatType, LinearFilter, Mesh, OneFactor,
+  AddEquation, BufferGeometry, Color, CustomBlending, DoubleSide, FrontSide, HalfFloatType, LinearFilter, Mesh, OneFactor,
   Scene, ShaderMaterial, Vector2, Vector3, Vector4, WebGLRenderTarget,
 } from "./vendor/three.js";
 import { FINISH, STUDIO } from "./studio.js";
@@ -40,7 +40,7 @@ export function depthTarget(width, height) {
 
 function liquidMaterial(depth) {
   return new ShaderMaterial({
-    side: DoubleSide, transparent: true,
+    transparent: true,
     defines: {},
     uniforms: {
       depth: { value: depth.texture }, size: { value: new Vector2(1, 1) }, absorption: { value: new Vector3() }, tint: { value: new Color() },
@@ -142,6 +142,7 @@ export class Liquid {
 
   clip(plane) {
     const value = plane ?? NO_CLIP;
+    this.mesh.material.side = plane ? DoubleSide : FrontSide;
     for (const { material } of [this.mesh, this.veil, this.sum]) material.uniforms.clip.value = value;
   }
 

@@ -21,6 +21,7 @@ export class Plots {
       return false;
     }
     this.steps.push(...answer.steps);
+    this.where.parentElement.hidden = !this.steps.length;
     if (answer.steps.length) this.draw(answer.solves);
     return true;
   }
@@ -104,9 +105,9 @@ export class Plots {
   }
 }
 
-// The first step of a run may compile kernels for a minute: it does not set the scale.
+// The first steps of a run may compile kernels for a minute: the rarest few do not set the scale.
 function largest([, ...series]) {
-  let most = 0;
-  for (const values of series) for (let i = values.length > 1 ? 1 : 0; i < values.length; i++) most = Math.max(most, values[i] ?? 0);
-  return most || 1;
+  const values = series.flat().filter((value) => value !== null).sort((a, b) => a - b);
+  const most = values.at(-1) || 1, usual = values[Math.floor(0.97 * (values.length - 1))] || most;
+  return most > 3 * usual ? 1.5 * usual : most;
 }

@@ -9,18 +9,20 @@ import { Liquid } from "./liquid.js";
 import { Shadow } from "./shadow.js";
 import { backdrop, FINISH, floor, STUDIO } from "./studio.js";
 
+const SETTLE = 500; // ms without a change after which software draws finely
 const SEE_THROUGH = 0.3; // how much of the surface remains where particles are shown in it
 
 export class Stage {
   constructor(canvas) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+    this.software = software();
+    this.renderer = new WebGLRenderer({ canvas, antialias: !this.software, powerPreference: "high-performance" });
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.setClearColor(0x000000, 0);
     this.scene = new Scene();
     this.world = new Group(); // metres, scaled so that the domain is about one unit large
     this.liquid = new Liquid();
     this.shadow = new Shadow();
-    this.floor = floor(this.shadow.target.texture, this.shadow.matrix);
+    this.floor = floor(this.shadow.light.texture, this.shadow.matrix);
     this.points = new Points(new BufferGeometry(), pointMaterial());
     this.plane = new Mesh(new BufferGeometry(), new MeshBasicMaterial({ side: DoubleSide, alphaTest: 0.5, toneMapped: false }));
     for (const part of [this.points, this.plane]) part.visible = part.frustumCulled = false;
@@ -64,16 +66,15 @@ export class Stage {
     }
     this.liquid.look(run.liquids[0]);
     this.floor.visible = run.floor && run.dim === 3;
-    this.floor.material.uniforms.absorption.value.copy(this.liquid.absorption).addScalar(6);
-    this.floor.material.uniforms.opacity.value = 0.62 - 0.25 * run.liquids[0].clarity;
+    this.shadow.look(this.liquid.absorption, 0.62 - 0.25 * run.liquids[0].clarity);
     this.box?.removeFromParent();
     this.box = new LineSegments(new EdgesGeometry(new BoxGeometry(...extent)), new LineBasicMaterial({ color: "#8d9096" }));
     this.box.position.set(...middle);
     this.box.visible = false;
     this.world.add(this.box);
     this.points.material.uniforms.radius.value = 0.3 * run.dx * this.unit;
-    this.resetView();
     this.resize();
+    this.resetView();
   }
 
   showSurface(packet, colours) {
@@ -220,20 +221,34 @@ export class Stage {
   resize() {
     const { clientWidth: width, clientHeight: height } = this.renderer.domElement;
     const [freeWidth, freeHeight] = this.free();
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setPixelRatio(this.software ? (this.settled ? 1.6 : 1) : Math.min(devicePixelRatio, 2));
     this.renderer.setSize(width, height, false);
     // The camera's picture fills what is free, and goes on behind the panels.
     this.camera.aspect = freeWidth / freeHeight;
     this.camera.setViewOffset(freeWidth, freeHeight, 0, 0, width, height);
     const size = this.renderer.getDrawingBufferSize(new Vector2());
     this.liquid.resize(size.x, size.y);
-    this.redraw();
   }
 
   redraw() {
+    if (this.software) this.settleLater();
     if (this.asked) return;
     this.asked = true;
     requestAnimationFrame(() => this.draw());
+  }
+
+  // Without a graphics card: coarse and with the shadow of before while things change, fine once they rest.
+  settleLater() {
+    if (this.settled) {
+      this.settled = false;
+      this.resize();
+    }
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.settled = true;
+      this.resize();
+      this.draw();
+    }, SETTLE);
   }
 
   draw() {
@@ -244,7 +259,8 @@ export class Stage {
     this.points.material.uniforms.pixels.value = (this.free()[1] * renderer.getPixelRatio()) / (2 * Math.tan((camera.fov * Math.PI) / 360));
     liquid.cover(this.points.visible ? SEE_THROUGH : 1, this.solids.some((solid) => solid?.visible));
     liquid.clip(null);
-    if (this.floor.visible) this.shadow.draw(renderer, liquid);
+    if (this.floor.visible && (!this.software || this.settled || !this.shadowed)) this.shadow.draw(renderer, liquid);
+    this.shadowed = true;
     if (this.sliced?.open) liquid.clip(this.cutAway());
     liquid.measure(renderer, camera, this.controls.target);
     renderer.render(this.scene, camera);
@@ -258,6 +274,15 @@ export class Stage {
     if (this.camera.position.clone().sub(at).dot(normal) < 0) normal.negate();
     return new Vector4(normal.x, normal.y, normal.z, normal.dot(at) - 1e-3);
   }
+}
+
+// Whether the browser draws without a graphics card.
+function software() {
+  const gl = new OffscreenCanvas(1, 1).getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
 }
 
 // Every triangle with corners of its own.

@@ -24,8 +24,8 @@ export const STUDIO = `
   }
   vec3 studio(vec3 d) {
     return backdrop(d)
-      + vec3(17.0, 16.5, 15.5) * lamp(d, normalize(vec3(-0.72, 0.62, 0.42)), vec2(0.30, 0.26), 0.10)
-      + vec3(7.0, 7.0, 7.2) * lamp(d, normalize(vec3(0.93, 0.30, 0.20)), vec2(0.09, 0.50), 0.07)
+      + vec3(26.0, 25.5, 24.5) * lamp(d, normalize(vec3(-0.72, 0.62, 0.42)), vec2(0.30, 0.26), 0.10)
+      + vec3(11.0, 11.0, 11.2) * lamp(d, normalize(vec3(0.93, 0.30, 0.20)), vec2(0.09, 0.50), 0.07)
       + vec3(5.0, 4.9, 4.7) * lamp(d, normalize(vec3(0.15, 0.55, -0.85)), vec2(0.55, 0.16), 0.08);
   }
   vec3 daylight(vec3 n) {
@@ -51,39 +51,20 @@ export function backdrop() {
   return sphere;
 }
 
-// Darkens and tints the backdrop by what the light has passed: `shadow` holds the depth of liquid (r) and solids (g)
-// along the light, seen by the camera `light`.
-export function floor(shadow, light) {
+// Darkens and tints the backdrop by `shadow`, the light that is left, seen along the light through `toLight`.
+export function floor(shadow, toLight) {
   const material = new ShaderMaterial({
     transparent: true, depthWrite: false, blending: CustomBlending, blendSrc: ZeroFactor, blendDst: SrcColorFactor,
-    uniforms: {
-      shadow: { value: shadow }, toLight: { value: light }, absorption: { value: new Vector3() }, opacity: { value: 0.5 },
-    },
-    vertexShader: `varying vec4 seen; varying vec2 place; uniform mat4 toLight;
+    uniforms: { shadow: { value: shadow }, toLight: { value: toLight } },
+    vertexShader: `varying vec2 seen; uniform mat4 toLight;
       void main() {
         vec4 at = modelMatrix * vec4(position, 1.0);
-        place = at.xz;
-        seen = toLight * at;
+        seen = 0.5 * (toLight * at).xy + 0.5;
         gl_Position = projectionMatrix * viewMatrix * at;
       }`,
-    fragmentShader: `varying vec4 seen; varying vec2 place; uniform sampler2D shadow; uniform vec3 absorption; uniform float opacity;
-      vec3 passed(vec2 uv) {
-        vec2 depth = max(texture2D(shadow, uv).rg, 0.0);
-        return mix(vec3(1.0), exp(-absorption * depth.r), opacity) * mix(1.0, 0.55, 1.0 - exp(-60.0 * depth.g)) ;
-      }
-      void main() {
-        vec2 uv = 0.5 * seen.xy + 0.5;
-        vec3 sum = vec3(0.0);
-        for (int k = 0; k < 12; k++) { // a sunflower of taps
-          float a = 2.39996 * float(k), r = 0.022 * sqrt((float(k) + 0.5) / 12.0);
-          sum += passed(uv + r * vec2(cos(a), sin(a)));
-        }
-        float fade = 1.0 - smoothstep(0.7, 1.0, max(abs(seen.x), abs(seen.y)));
-        vec3 light = mix(vec3(1.0), sum / 12.0, fade);
-        gl_FragColor = vec4(pow(light, vec3(1.0 / 2.2)), 1.0);
-      }`,
+    fragmentShader: "varying vec2 seen; uniform sampler2D shadow; void main() { gl_FragColor = vec4(texture2D(shadow, seen).rgb, 1.0); }",
   });
-  const disc = new Mesh(new CircleGeometry(3, 48), material);
+  const disc = new Mesh(new CircleGeometry(1.4, 48), material);
   disc.rotation.x = -Math.PI / 2;
   disc.renderOrder = -1;
   return disc;

@@ -1,0 +1,26 @@
+"""The bench of the viewer, small: it measures what it says it measures."""
+
+import pytest
+
+from glug.errors import InputError
+from glug.studies.registry import BenchOptions, run_bench
+from glug.view.browser.chromium import require_chromium
+
+
+@pytest.mark.slow
+def test_every_row_is_measured(monkeypatch):
+    monkeypatch.setattr("glug.studies.viewing.TURNS", 1)
+    monkeypatch.setattr("glug.studies.viewing.LIVE_FRAMES", 2)
+    said = []
+    rows = {row.case: row for row in run_bench("view", BenchOptions(steps=3, resolution=16, say=said.append))}
+    browser = {"view/first", "view/scrub"}
+    assert set(rows) == browser | {"view/receive", "view/live-alone", "view/live-watched", "view/live-server"}
+    assert "sent 3 frames" in said[-1]
+    try:
+        require_chromium()
+    except InputError as error:
+        assert all(rows[case].skipped == str(error) for case in browser)
+        browser = set()
+    for case in set(rows) - ({"view/first", "view/scrub"} - browser):
+        assert rows[case].seconds > 0, case
+    assert 0.03 < rows["view/receive"].peak_gb < 1.0
