@@ -1,5 +1,7 @@
 """What the viewer's server says about a run is what the run folder holds; little of it is kept in memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from viewer_runs import begin_run, frame, write_run
@@ -83,6 +85,21 @@ def test_a_slice_is_a_layer_of_cells_and_empty_outside_the_liquid(run, feed):
     assert header["range"] == [fields["p"][fields["phi"] < 0].min(), fields["p"][fields["phi"] < 0].max()]
     speed = unpack(feed.slice(0, "speed", 0, 0.5))[1]["value"]
     assert np.nanmin(speed) == np.nanmax(speed) == 0.5
+
+
+def test_octree_levels_and_bubbles_are_shown_where_a_run_has_them(tmp_path):
+    run = begin_run(tmp_path / "run")
+    first = frame(0)
+    level = np.arange(16**3, dtype=np.int8).reshape(16, 16, 16) % 4
+    bubble = np.float32([0, 0, 1, 1, 2, 2, 0, 0])
+    run.write_frame(
+        replace(first, fields={**first.fields, "level": level}, particles={**first.particles, "bubble": bubble})
+    )
+    feed = Feed(run.path)
+    assert "bubble" in [q["name"] for q in feed.overview()["colours"]]
+    assert "level" in [q["name"] for q in feed.overview()["slices"]]
+    np.testing.assert_array_equal(unpack(feed.slice(0, "level", 1, 0.5))[1]["value"], level[:, 8, :])
+    np.testing.assert_array_equal(unpack(feed.particles(0, "bubble"))[1]["value"], bubble)
 
 
 def test_a_slice_outside_the_grid_is_its_last_layer(feed):

@@ -148,6 +148,26 @@ def test_particles_slices_plots_and_parameters_are_shown(open_page, run):
     assert opened.complaints == []
 
 
+def test_solids_move_and_can_be_hidden(open_page, run):
+    opened = open_page(run.path)
+    opened.shows(3)
+    opened.page.locator("#show-surface").click()
+
+    def moved():
+        pictures = []
+        for index in (0, 5):
+            opened.scrub(index)
+            opened.shows(index)
+            opened.page.wait_for_timeout(1500)  # the shadow follows once things rest
+            pictures.append(opened.picture())
+        return (np.abs(pictures[1] - pictures[0]).max(-1) > 0.1).mean()
+
+    assert moved() > 0.002
+    opened.page.locator("#show-solids").click()
+    assert moved() == 0.0
+    assert opened.complaints == []
+
+
 def test_a_frame_that_is_cut_is_said_to_be_and_not_drawn(open_page, tmp_path):
     cut = write_run(tmp_path / "cut")
     path = cut.file("surface", 2)

@@ -43,7 +43,12 @@ export function backdrop() {
   const material = new ShaderMaterial({
     side: BackSide, depthWrite: false, depthTest: false,
     vertexShader: "varying vec3 at; void main() { at = position; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }",
-    fragmentShader: `${STUDIO} varying vec3 at; void main() { gl_FragColor = vec4(backdrop(normalize(at)), 1.0);\n${FINISH}\n}`,
+    fragmentShader: `${STUDIO} varying vec3 at;
+      void main() {
+        gl_FragColor = vec4(backdrop(normalize(at)), 1.0);
+        ${FINISH}
+        gl_FragColor.rgb += (fract(52.9829 * fract(dot(gl_FragCoord.xy, vec2(0.0671, 0.00584)))) - 0.5) / 255.0; // hides bands (Jimenez 2014)
+      }`,
   });
   const sphere = new Mesh(new SphereGeometry(60, 24, 12), material);
   sphere.frustumCulled = false;
