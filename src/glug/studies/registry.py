@@ -56,6 +56,9 @@ STUDIES: Mapping[str, Entry] = {
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),
     "rotating-disc": Entry(SURFACE, "a thick disc turns freely: spin left with three conditions at the surface"),
     "beam-conditions": Entry(SURFACE, "a thick beam on a wall sags: tip with three conditions at the surface"),
+    "sheet-viscosity": Entry(
+        "glug.studies.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
+    ),
     "coiling": Entry(
         "glug.studies.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
     ),
