@@ -259,6 +259,12 @@ def validate(
         Path | None, typer.Option(metavar="DIR", help="The run folder to measure, where a study needs one.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All studies that need no run folder.")] = False,
+    plots: Annotated[Path, typer.Option(metavar="DIR", help="Where the plots go, one picture a study.")] = Path(
+        "out/validate"
+    ),
+    pages: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a page of documentation for every study as well.")
+    ] = None,
 ) -> None:
     """Reproduce published and analytic results, ours beside theirs."""
     from glug.studies.registry import STUDIES, StudyOptions, run_study
@@ -270,7 +276,22 @@ def validate(
     else:
         names = [name]
     options = StudyOptions(largest_grid=largest, run=run)
-    return _report([row for each in names for row in run_study(each, options)], json, show=True)
+    rows = []
+    for each in names:
+        found = run_study(each, options)
+        _report(found, None, show=True)
+        _illustrate(each, found, plots, pages)
+        rows += found
+    return _report(rows, json, show=False)
+
+
+def _illustrate(name: str, rows: Sequence[Any], plots: Path, pages: Path | None) -> None:
+    from glug.studies.pages import write_page, write_plot
+
+    if write_plot(rows, plots / f"{name}.png"):
+        print(f"{plots / name}.png: written\n")
+    if pages is not None:
+        write_page(name, rows, pages)
 
 
 @app.command()

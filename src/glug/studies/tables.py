@@ -87,7 +87,7 @@ def study(options: StudyOptions) -> list[StudyRow]:
             discretised = Discretised(problem, n)
             return discretised.errors(discretised.solve(scheme))
 
-        label = problem.table if scheme == "published" else f"{problem.table} {scheme}"
+        label = f"Table {problem.table}" if scheme == "published" else scheme
         compare = problem.table if scheme == "published" else None
         rows += convergence_rows(problem.name, label, numbers, errors, compare)
     return rows

@@ -1,0 +1,85 @@
+"""A study's plot, and its page in the documentation: the table, the plot, the command that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from glug.errors import OutputError
+from glug.studies.registry import STUDIES
+from glug.studies.rows import StudyRow
+from glug.view.plot import Line, Panel, plot
+
+PANEL = (700, 300)  # pixels
+COLUMNS = ("table", "grid", "quantity", "norm", "ours", "published", "ratio", "order_ours", "order_published")
+HEADS = ("table", "grid", "quantity", "norm", "ours", "published", "ratio", "order", "published order")
+
+
+def panels(rows: Sequence[StudyRow]) -> list[Panel]:
+    """Ours and published against cells along a side, one panel per quantity and norm, a curve per scheme.
+
+    What was measured on one grid only has no panel.
+    """
+    found: dict[tuple[str, str], list[StudyRow]] = {}
+    for row in rows:
+        found.setdefault((row.quantity, row.norm), []).append(row)
+    out = []
+    for (quantity, norm), members in found.items():
+        if len({row.grid for row in members}) < 2:
+            continue
+        lines = []
+        for table in dict.fromkeys(row.table for row in members):
+            mine = [row for row in members if row.table == table]
+            grid = [row.grid for row in mine]
+            if any(row.published is not None for row in mine):
+                lines.append(Line("published", grid, [row.published for row in mine]))
+            lines.append(Line(f"ours, {table}" if not lines else table, grid, [row.ours for row in mine], dots=True))
+        title = quantity if norm == "value" else f"{quantity}: {norm} error"
+        out.append(
+            Panel(title, "cells along a side", "", lines, log_x=True, log_y=all(row.ours > 0 for row in members))
+        )
+    return out
+
+
+def write_plot(rows: Sequence[StudyRow], path: Path) -> bool:
+    """Write the study's plot as PNG, two panels a row; False when there is nothing to draw."""
+    drawn = [plot([panel], PANEL) for panel in panels(rows)]
+    if not drawn:
+        return False
+    if len(drawn) > 1 and len(drawn) % 2:
+        drawn.append(np.full_like(drawn[0], 255))
+    strips = [np.concatenate(drawn[i : i + 2], axis=1) for i in range(0, len(drawn), 2)]
+    picture = Image.fromarray(np.concatenate(strips))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        picture.quantize(32).save(path, optimize=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+    return True
+
+
+def write_page(name: str, rows: Sequence[StudyRow], folder: Path) -> None:
+    """Write `folder`/NAME.md, with its plot beside it."""
+    lines = [f"# {name}", "", STUDIES[name].summary + ".", ""]
+    if write_plot(rows, folder / f"{name}.png"):
+        lines += [f"![{name}]({name}.png)", ""]
+    lines += [f"    glug validate {name} --max {max(row.grid for row in rows)}", ""]
+    shown = [i for i, c in enumerate(COLUMNS) if any(getattr(row, c) is not None for row in rows)]
+    lines += ["| " + " | ".join(HEADS[i] for i in shown) + " |", "|" + "---|" * len(shown)]
+    lines += ["| " + " | ".join(_cell(COLUMNS[i], getattr(row, COLUMNS[i])) for i in shown) + " |" for row in rows]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def _cell(column: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.2f}" if column.startswith("order") else f"{value:.4g}"
+    return str(value)
