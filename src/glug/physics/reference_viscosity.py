@@ -53,7 +53,16 @@ def laplacian_rows(operators: Operators, liquid: Fractions, fluid: Fractions, vi
             wet, open_ = (f.cell if a == b else f.edge[span[pair]] for f in (liquid, fluid))
             compliance = sparse.identity(n, format="csr") / viscosity
             name = f"d{AXIS[b]}_u{AXIS[a]}"
-            parts.append(Rows(sparse.hstack(blocks, format="csr"), compliance, wet, open_, {name: slice(0, n)}))
+            parts.append(
+                Rows(
+                    sparse.hstack(blocks, format="csr"),
+                    compliance,
+                    wet,
+                    open_,
+                    operators.points(offset),
+                    {name: slice(0, n)},
+                )
+            )
     return Rows.stack(*parts)
 
 

@@ -27,6 +27,7 @@ from scipy.sparse.csgraph import connected_components
 
 from glug.errors import InputError
 from glug.grids.operators import AXIS, Operators
+from glug.grids.regular import CENTRE
 from glug.physics.weights import Fractions
 from glug.solvers.sparse import solve_general, solve_positive
 
@@ -42,6 +43,7 @@ class Rows:
     compliance: sparse.csr_matrix
     liquid: np.ndarray  # W_L of every row
     fluid: np.ndarray  # W_F of every row
+    positions: np.ndarray  # (n, dim) [m]
     slices: dict[str, slice] = field(default_factory=dict)  # p, tau_xx, tau_xy, ...
 
     @classmethod
@@ -56,6 +58,7 @@ class Rows:
             sparse.block_diag([p.compliance for p in parts], format="csr"),
             np.concatenate([p.liquid for p in parts]),
             np.concatenate([p.fluid for p in parts]),
+            np.concatenate([p.positions for p in parts]),
             slices,
         )
 
@@ -64,7 +67,8 @@ def pressure_rows(operators: Operators, liquid: Fractions, fluid: Fractions) -> 
     """B = -D = G' with the multiplier p, without compliance."""
     n = len(liquid.cell)
     B = sparse.csr_matrix(-operators.D)
-    return Rows(B, sparse.csr_matrix((n, n)), liquid.cell, fluid.cell, {"p": slice(0, n)})
+    where = operators.points(CENTRE)
+    return Rows(B, sparse.csr_matrix((n, n)), liquid.cell, fluid.cell, where, {"p": slice(0, n)})
 
 
 def stress_rows(
@@ -98,6 +102,7 @@ def stress_rows(
         sparse.block_diag([compliance, shear], format="csr"),
         np.concatenate([*[liquid.cell] * kept, liquid.edge]),
         np.concatenate([*[fluid.cell] * kept, fluid.edge]),
+        np.concatenate([*[operators.points(CENTRE)] * kept, *map(operators.points, operators.edges)]),
         slices,
     )
 
@@ -183,6 +188,11 @@ class VariationalProblem:
         B = (B @ sparse.diags(self.fluid_face))[:, self.moves]
         return sparse.bmat([[sparse.diags(self._inertia()[self.moves]), B.T], [B, -C]], format="csr")
 
+    def _face_positions(self) -> np.ndarray:
+        """Where the moving faces are: amid the rows that touch them."""
+        touches = abs(self.rows.B[:, self.moves]).T
+        return np.asarray((touches @ self.rows.positions) / touches.sum(axis=1))
+
     def _inertia(self) -> np.ndarray:
         return self.density * self.fluid_face * self.liquid_face / self.dt
 
@@ -231,7 +241,7 @@ class VariationalProblem:
             B = (B @ sparse.diags(self.fluid_face))[:, m]
             inverse = _inverse(C)
             b = self._inertia()[m] * start[m] + B.T @ (inverse @ wall[v])
-            u[m], iterations = solve_positive(self.velocity_matrix(), b, solver)
+            u[m], iterations = solve_positive(self.velocity_matrix(), b, self._face_positions(), solver)
             s[v] = inverse @ (B @ u[m] - wall[v])
         elif v.any():
             b = np.concatenate([self._inertia()[m] * start[m], wall[v]])
@@ -257,13 +267,14 @@ class VariationalProblem:
     def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, int]:
         """Solve with one pressure of every closed component held at zero, in the least-squares sense."""
         keep = np.ones(len(b), dtype=bool)
+        where = self.rows.positions[self.valid]
         b = b.copy()
         for members, value in self.flat_pressures(matrix):
             b[members] -= value * (value @ b[members]) / (value @ value)
             keep[members[len(members) // 2]] = False
         x = np.zeros(len(b))
         if keep.any():
-            x[keep], iterations = solve_positive(matrix[keep][:, keep], b[keep], solver)
+            x[keep], iterations = solve_positive(matrix[keep][:, keep], b[keep], where[keep], solver)
             return x, iterations
         return x, 0
 

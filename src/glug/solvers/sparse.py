@@ -9,6 +9,9 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from glug.errors import SolverError
+from glug.solvers.schwarz import schwarz_cg
+
+LARGEST_3D = 10_000  # unknowns; factors fill up in 3D
 
 
 class Cholesky:
@@ -40,8 +43,18 @@ class Cholesky:
         return x + self.scale * self.factor.solve(self.scale * (b - self.matrix @ x))
 
 
-def solve_positive(matrix: sparse.spmatrix, b: np.ndarray, solver: str = "auto") -> tuple[np.ndarray, int]:
-    """Solve with a symmetric positive definite matrix; the solution and the number of iterations."""
+def solve_positive(
+    matrix: sparse.spmatrix, b: np.ndarray, positions: np.ndarray, solver: str = "auto"
+) -> tuple[np.ndarray, int]:
+    """Solve with a symmetric positive definite matrix; the solution and the number of iterations.
+
+    `positions` (n, dim) are those of the unknowns. "auto" factorises in 2D and while a 3D system is small; the
+    others are "cholesky" and "schwarz".
+    """
+    if solver == "auto":
+        solver = "cholesky" if positions.shape[1] == 2 or len(b) <= LARGEST_3D else "schwarz"
+    if solver == "schwarz":
+        return schwarz_cg(matrix.tocsr(), b, positions)
     return Cholesky(matrix).solve(b), 1
 
 

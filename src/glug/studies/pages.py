@@ -55,7 +55,7 @@ def write_plot(rows: Sequence[StudyRow], path: Path) -> bool:
     picture = Image.fromarray(np.concatenate(strips))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        picture.quantize(32).save(path, optimize=True)
+        picture.save(path, optimize=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
     return True
