@@ -151,7 +151,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"domain.sides.top": "opn"}, "domain.sides.top: 'opn' is not valid; valid: 'closed', 'slip' or 'open'"),
     ({"solver.pressure": "multigrid"}, f"solver.pressure: 'multigrid' is not valid; valid: {VALID_PRESSURE}"),
-    ({"solver.coupling": "stokes"}, "solver.coupling: 'stokes' is not valid; valid: 'split'"),
+    ({"solver.coupling": "fast"}, "solver.coupling: 'fast' is not valid; valid: 'split' or 'stokes'"),
+    (
+        {"solver.coupling": "stokes"},
+        "solver.coupling: 'stokes' is available in 2D scenes only; valid here: 'split'",
+    ),
     ({"solver.air": "two-phase"}, "solver.air: 'two-phase' is not valid; valid: 'vacuum'"),
     ({"time.cfl": 0}, "time.cfl: must be greater than 0, got 0"),
     ({"time.cfl": 0, "time.fps": -1}, "time.fps: must be greater than 0, got -1 (and 1 more)"),

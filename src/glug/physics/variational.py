@@ -115,6 +115,7 @@ class Solution:
     s: np.ndarray
     slices: dict[str, slice]
     iterations: int = 1
+    residual: float = 0.0  # |b - A x|_inf / |b|_inf of the system that was solved
 
     def __getitem__(self, name: str) -> np.ndarray:
         """p, tau_xx, ... flat."""
@@ -204,14 +205,16 @@ class VariationalProblem:
         *,
         u_wall: np.ndarray | None = None,
         s_air: np.ndarray | None = None,
+        divergence: np.ndarray | None = None,
         form: Form = "auto",
         solver: str = "auto",
     ) -> Solution:
         """The velocity and multipliers at the end of the step.
 
         `u_wall` is the wall's velocity on all faces (needed one cell deep), `s_air` what acts on the free surface,
-        for all rows. Faces without liquid keep u*, those in walls take the wall's velocity. The forms eliminate the
-        velocity, or the stresses (not the pressure, which has no compliance), or nothing.
+        for all rows; `divergence` [1/s] what the cells are to have, times their open fraction. Faces without
+        liquid keep u*, those in walls take the wall's velocity. The forms eliminate the velocity, or the stresses
+        (not the pressure, which has no compliance), or nothing.
         """
         if form == "auto":
             form = "velocity" if self.compliant else "stress"
@@ -224,16 +227,19 @@ class VariationalProblem:
         inside = np.where(v, rows.liquid, 0.0)
         force = (1.0 - self.liquid_face) * (rows.B.T @ s_air) - rows.B.T @ ((1.0 - inside) * s_air)
         wall = rows.liquid * ((1.0 - rows.fluid) * (rows.B @ u_wall) - rows.B @ ((1.0 - self.fluid_face) * u_wall))
+        if divergence is not None:
+            p = rows.slices["p"]
+            wall[p] -= rows.liquid[p] * divergence
         start = np.array(u_star, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
             start[m] += self.dt * force[m] / (self.density[m] * self.liquid_face[m])
         s = s_air.copy()
         u = np.where(self.fluid_face > 0.0, start, u_wall)
-        iterations = 1
+        iterations, residual = 1, 0.0
         if v.any() and form == "stress":
             B, _ = self._weighted()
             b = B @ (self.fluid_face * np.where(m, start, 0.0)) - wall[v]
-            s[v], iterations = self._solve_flat(self.stress_matrix(), b, solver)
+            s[v], iterations, residual = self._solve_flat(self.stress_matrix(), b, solver)
             push = B.T @ s[v]
             u[m] -= self.dt * push[m] / (self.density[m] * self.liquid_face[m])
         elif v.any() and form == "velocity":
@@ -241,13 +247,15 @@ class VariationalProblem:
             B = (B @ sparse.diags(self.fluid_face))[:, m]
             inverse = _inverse(C)
             b = self._inertia()[m] * start[m] + B.T @ (inverse @ wall[v])
-            u[m], iterations = solve_positive(self.velocity_matrix(), b, self._face_positions(), solver)
+            matrix = self.velocity_matrix()
+            u[m], iterations = solve_positive(matrix, b, self._face_positions(), solver)
+            residual = _residual(matrix, u[m], b)
             s[v] = inverse @ (B @ u[m] - wall[v])
         elif v.any():
             b = np.concatenate([self._inertia()[m] * start[m], wall[v]])
             x = self._solve_kkt(b)
             u[m], s[v] = np.split(x, [int(m.sum())])
-        return Solution(u, s, rows.slices, iterations)
+        return Solution(u, s, rows.slices, iterations, residual)
 
     def flat_pressures(self, matrix: sparse.csr_matrix) -> list[tuple[np.ndarray, np.ndarray]]:
         """Valid rows, and values of theirs, whose pressures have no effect: W_L p constant in a closed component."""
@@ -264,7 +272,7 @@ class VariationalProblem:
         np.maximum.at(scale, label, matrix.diagonal()[p] * value)
         return [(p[label == c], value[label == c]) for c in np.flatnonzero(cost <= FLAT * scale)]
 
-    def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, int]:
+    def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, int, float]:
         """Solve with one pressure of every closed component held at zero, in the least-squares sense."""
         keep = np.ones(len(b), dtype=bool)
         where = self.rows.positions[self.valid]
@@ -275,8 +283,8 @@ class VariationalProblem:
         x = np.zeros(len(b))
         if keep.any():
             x[keep], iterations = solve_positive(matrix[keep][:, keep], b[keep], where[keep], solver)
-            return x, iterations
-        return x, 0
+            return x, iterations, _residual(matrix, x, b)
+        return x, 0, 0.0
 
     def _solve_kkt(self, b: np.ndarray) -> np.ndarray:
         keep = np.ones(len(b), dtype=bool)
@@ -286,6 +294,11 @@ class VariationalProblem:
         x = np.zeros(len(b))
         x[keep] = solve_general(self.kkt_matrix()[keep][:, keep], b[keep])
         return x
+
+
+def _residual(matrix: sparse.csr_matrix, x: np.ndarray, b: np.ndarray) -> float:
+    scale = float(np.abs(b).max())
+    return float(np.abs(b - matrix @ x).max()) / scale if scale > 0.0 else 0.0
 
 
 def _inverse(C: sparse.csr_matrix) -> sparse.csr_matrix:

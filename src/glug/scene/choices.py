@@ -29,7 +29,9 @@ class Solver(Model):
     viscosity: Literal["auto", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"] = Field(
         default="auto", description="viscosity solve; auto is none for thin liquids"
     )
-    coupling: Literal["split"] = Field(default="split", description="pressure and viscosity one after the other")
+    coupling: Literal["split", "stokes"] = Field(
+        default="split", description="pressure and viscosity one after the other, or (2D) in one solve"
+    )
     air: Literal["vacuum"] = Field(default="vacuum", description="what surrounds the liquid")
     tolerance: Tolerance = Tolerance()
     max_iterations: Count = Field(default=4000, ge=1, description="iterations a solve may take")

@@ -125,6 +125,11 @@ class Scene(Model):
     def _consistent(self) -> "Scene":
         self._check_densities()
         self._check_names()
+        if self.solver.coupling == "stokes":
+            if self.domain.dim == 3:
+                raise fail("'stokes' is available in 2D scenes only; valid here: 'split'", "solver.coupling")
+            if "slip" in self.domain.sides.values():
+                raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
         for key, shape in self.shapes():
             shape.require_files(key)
         for i, solid in enumerate(self.solids):

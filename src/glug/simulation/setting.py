@@ -44,6 +44,7 @@ class Setting:
         transfer = self.scene.solver.transfer
         self.apic = transfer == "apic" or (transfer == "auto" and self.viscous)
         self.reference = self.dim == 2
+        self.stokes = self.viscous and self.scene.solver.coupling == "stokes"
 
     def _viscous(self) -> bool:
         choice = self.scene.solver.viscosity

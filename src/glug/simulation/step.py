@@ -17,6 +17,7 @@ from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
 from glug.physics.pressure import PressureProblem
+from glug.physics.scene_stokes import solve_stokes
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.volume import VolumeCorrection
@@ -74,16 +75,11 @@ class Step:
         with self.stage("forces"):
             for a in grid.axes:
                 velocity[a][:] += np.float32(dt * setting.gravity[a])
-        if setting.viscous:
-            with self.stage("project"):
-                before_viscosity = self.project("project", problem, velocity, dt, correction)
-            with self.stage("viscosity"):
-                extend(grid, velocity, solid, problem.liquid, reached, 2, stick=True)
-                self.viscosity(grid, phi, solid, velocity, dt)
-        with self.stage("pressure"):
-            q = self.project("pressure", problem, velocity, dt, correction)
-            if setting.viscous:
-                q += before_viscosity  # both act within the step
+        if setting.stokes:
+            with self.stage("stokes"):
+                q = self.stokes(problem, phi, velocity, dt, correction)
+        else:
+            q = self.split(problem, phi, velocity, reached, dt, correction)
         with self.stage("extrapolate"):
             layers = math.ceil(setting.scene.time.cfl) + 2
             extend(grid, velocity, solid, problem.liquid, reached, layers, stick=setting.viscous)
@@ -173,6 +169,56 @@ class Step:
                 max_iterations=solver.max_iterations,
                 floor=NOISE * fastest(velocity),
             )
+
+    def split(
+        self,
+        problem: PressureProblem,
+        phi: np.ndarray,
+        velocity: Staggered,
+        reached: Staggered,
+        dt: float,
+        correction: VolumeCorrection | None,
+    ) -> np.ndarray:
+        """Pressure, viscosity and pressure, one after the other; returns q."""
+        if not self.setting.viscous:
+            with self.stage("pressure"):
+                return self.project("pressure", problem, velocity, dt, correction)
+        with self.stage("project"):
+            q = self.project("project", problem, velocity, dt, correction)
+        with self.stage("viscosity"):
+            extend(problem.grid, velocity, problem.solid, problem.liquid, reached, 2, stick=True)
+            self.viscosity(problem.grid, phi, problem.solid, velocity, dt)
+        with self.stage("pressure"):
+            return q + self.project("pressure", problem, velocity, dt, correction)  # both act within the step
+
+    def stokes(
+        self,
+        problem: PressureProblem,
+        phi: np.ndarray,
+        velocity: Staggered,
+        dt: float,
+        correction: VolumeCorrection | None,
+    ) -> np.ndarray:
+        """Pressure and viscosity in one solve; returns q as `project` does."""
+        setting, grid = self.setting, problem.grid
+        target = grid.scalar()
+        if correction is not None:
+            components = problem.components
+            correction.add_to(target, components.label, len(components.cells), problem.solid.openness, grid)
+        viscosity = self.cell_viscosity(grid, 1.0)
+        open_sources = [s for s in setting.scene.sources if s.active(self.state.time) and not s.moving]
+        p, self.solves["stokes"] = solve_stokes(
+            grid,
+            phi,
+            problem.solid,
+            velocity,
+            viscosity,
+            setting.density,
+            dt,
+            target / np.float32(grid.dx),
+            open_sources,
+        )
+        return p * (dt / (setting.density * setting.dx))
 
     def cell_viscosity(self, grid: Grid, scale: float) -> np.ndarray | float:
         """Viscosity times `scale`: a number, or the cells' mean over particles continued to their surroundings."""

@@ -52,6 +52,7 @@ STUDIES: Mapping[str, Entry] = {
     "stokes-mixed": Entry(TABLES, "Batty 2010, Table 4.7: Stokes flow around a disc, inside a free surface"),
     "stokes-moving-walls": Entry(TABLES, "Batty 2010, Table 4.8: Stokes flow between walls, one of them spinning"),
     "stokes-3d": Entry("glug.studies.stokes_3d", "Batty 2010, Table 4.9: Stokes flow of a ball around a ball, orders"),
+    "jet-2d": Entry("glug.studies.jet_2d", "a plane jet with the Stokes solver: folds when thick, not when thin"),
     "taylor-couette": Entry(FLOWS, "oil between turning cylinders that cut cells, in 3D: velocity against the formula"),
     "taylor-green": Entry(FLOWS, "a vortex decays between slip walls, in 3D: velocity against the formula"),
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),

@@ -1,0 +1,62 @@
+"""A plane jet of thick liquid falls into a round container (Batty 2010, section 4.9): does it buckle?
+
+The library scene `jet-2d` with the Stokes solver, for 1.5 s: at its Reynolds number of 0.4, and with a twentieth of
+the viscosity. The jet's axis is the mean position of the particles in a thin layer above the pile, from the frame in
+which the liquid reaches the floor. It changes its direction when it comes back by more than a quarter of the inlet's
+width; the scatter of the particles is less than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from glug.errors import InputError
+from glug.scene import load
+from glug.simulation import Simulation
+from glug.studies.coiling import reversals
+from glug.studies.registry import StudyOptions
+from glug.studies.rows import StudyRow
+
+LANDED = 0.13  # [m] a particle below has landed; the container's lowest point is at 0.1 m
+HEIGHT, LAYER = 0.24, 0.02  # [m] of the layer: just above the pile
+LEAST = 3  # particles in the layer, or the jet is torn there
+HYSTERESIS = 0.06 / 4  # [m]
+VISCOSITIES = {"Re 0.4": 0.075, "Re 8": 0.075 / 20}  # [Pa s]
+GRID = 150  # of the source; with --max the next smaller multiple of 10
+COARSEST = 50
+
+
+def axis(frames: Iterable[np.ndarray]) -> np.ndarray:
+    """x [m] of the jet in the layer, in every frame (positions of its particles) after it has landed."""
+    landed, path = False, []
+    for position in frames:
+        landed = landed or bool((position[:, 1] < LANDED).any())
+        inside = np.abs(position[:, 1] - HEIGHT - 0.5 * LAYER) < 0.5 * LAYER
+        if landed and inside.sum() >= LEAST:
+            path.append(float(position[inside, 0].mean(dtype=np.float64)))
+    return np.array(path)
+
+
+def follow(viscosity: float, resolution: int) -> np.ndarray:
+    """The axis [m] in a run."""
+    scene = load("jet-2d", {"liquids.syrup.viscosity": viscosity, "domain.resolution": resolution})
+    return axis(frame.particles["position"] for frame in Simulation(scene).run())
+
+
+def study(options: StudyOptions) -> list[StudyRow]:
+    """Two runs: the thick jet, and the thin one that must not fold."""
+    resolution = min(options.largest_grid or GRID, GRID) // 10 * 10
+    if resolution < COARSEST:
+        raise InputError(f"--max {options.largest_grid}: the jet needs {COARSEST} cells along a side at least")
+    rows = []
+    for label, viscosity in VISCOSITIES.items():
+        path = follow(viscosity, resolution)
+        for quantity, value in (
+            ("jet_direction_changes", reversals(path, HYSTERESIS)),
+            ("jet_axis_span_m", float(np.ptp(path)) if len(path) else 0.0),
+            ("frames_followed", len(path)),
+        ):
+            rows.append(StudyRow(options.name, label, resolution, quantity, "value", value))
+    return rows
