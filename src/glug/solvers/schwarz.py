@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 
 from glug.errors import SolverError
 
-BLOCK = 1500  # unknowns of a box before it grows
+BLOCK = 1000  # unknowns of a box before it grows
 LAYERS = 1  # by which it grows
 
 
