@@ -2,6 +2,7 @@
 #
 #   make install    create .venv and install glug into it
 #   make demo       pour honey: meshes and pictures in out/honey-coil
+#   make gallery    run and render every library scene for docs/gallery.md; goes on where it was stopped
 #   make test       lint, types, and the tests that are not slow
 #   make test-all   the slow tests too, and those of the optional extras
 #   make clean      remove .venv, .venv-blender, the demo's output and the caches of the tools
@@ -12,11 +13,11 @@ BIN := $(VENV)/bin
 BLENDER := .venv-blender
 DEMO := out/honey-coil
 # The extras that tests use today.
-EXTRAS := dev,reference,readers,browser
+EXTRAS := dev,reference,readers,browser,render,video
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test test-all lint chromium viewer-libraries clean
+.PHONY: install demo gallery test test-all lint chromium viewer-libraries clean
 
 install: $(VENV)/.installed
 
@@ -59,6 +60,9 @@ demo: install
 	$(BIN)/glug run honey-coil -o $(DEMO) --resume
 	$(BIN)/glug validate coiling --run $(DEMO)
 	@echo "Look at $(DEMO)/preview.png and $(DEMO)/preview.webp"
+
+gallery: $(VENV)/.installed-extras
+	$(BIN)/python docs/gallery.py out/gallery
 
 lint: install
 	$(BIN)/ruff check .

@@ -38,12 +38,12 @@ def load(what: "str | Path | Mapping[str, Any] | Scene", overrides: Mapping[str,
 
 def scenes() -> list[tuple[str, str]]:
     """(name, one-line description) of every scene in the library."""
-    return [(name, tomllib.loads(_library_text(name))["description"]) for name in _library_names()]
+    return [(name, tomllib.loads(library_text(name))["description"]) for name in _library_names()]
 
 
 def starter_scene() -> str:
     """Text of a short commented scene to begin from."""
-    return _library_text("_starter")
+    return library_text("_starter")
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -63,7 +63,8 @@ def _library_names() -> list[str]:
     return sorted(name[:-5] for name in files if name.endswith(".toml") and not name.startswith("_"))
 
 
-def _library_text(name: str) -> str:
+def library_text(name: str) -> str:
+    """The file of a library scene."""
     return (LIBRARY / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -71,7 +72,7 @@ def _read(what: str | Path) -> tuple[str, dict[str, Any]]:
     """Where the scene is from, and its data with file names made absolute."""
     names = _library_names()
     if str(what) in names:
-        return str(what), {"name": str(what)} | tomllib.loads(_library_text(str(what)))
+        return str(what), {"name": str(what)} | tomllib.loads(library_text(str(what)))
     path = Path(what)
     if path.suffix != ".toml" and not path.is_file():
         close = difflib.get_close_matches(str(what), names, n=3, cutoff=0.4)
