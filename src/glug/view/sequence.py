@@ -199,7 +199,7 @@ def _engine(
 
     engine = MitsubaEngine(scene, camera, material, options.size, options.samples)
     if engine.variant.startswith("scalar"):
-        note("Mitsuba runs without LLVM, two to four times slower; a system library of LLVM 16 or newer speeds it up")
+        note("Mitsuba runs without LLVM, up to three times slower; a system library of LLVM 16 or newer speeds it up")
     return engine
 
 
