@@ -5,6 +5,7 @@
 #   make gallery    run and render every library scene for docs/gallery.md; goes on where it was stopped
 #   make test       lint, types, and the tests that are not slow
 #   make test-all   the slow tests too, and those of the optional extras
+#   make studies    reproduce the published tables: pages in docs/studies
 #   make clean      remove .venv, .venv-blender, the demo's output and the caches of the tools
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ EXTRAS := dev,reference,readers,browser,render,video
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo gallery test test-all lint chromium viewer-libraries clean
+.PHONY: install demo gallery studies test test-all lint chromium viewer-libraries clean
 
 install: $(VENV)/.installed
 
@@ -63,6 +64,10 @@ demo: install
 
 gallery: $(VENV)/.installed-extras
 	$(BIN)/python docs/gallery.py out/gallery
+
+# Every published table up to 256 cells along a side, and the other studies: docs/studies.
+studies: install
+	$(BIN)/glug validate --all --max 256 --pages docs/studies
 
 lint: install
 	$(BIN)/ruff check .

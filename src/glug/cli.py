@@ -282,6 +282,10 @@ def validate(
         _report(found, None, show=True)
         _illustrate(each, found, plots, pages)
         rows += found
+    if pages is not None:
+        from glug.studies.pages import write_index
+
+        write_index(pages)
     return _report(rows, json, show=False)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from glug.errors import OutputError
-from glug.studies.registry import STUDIES
+from glug.studies.registry import STUDIES, Entry
 from glug.studies.rows import StudyRow
 from glug.view.plot import Line, Panel, plot
 
@@ -75,6 +75,23 @@ def write_page(name: str, rows: Sequence[StudyRow], folder: Path) -> None:
         (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def write_index(folder: Path) -> None:
+    """Write `folder`/README.md, a list of the pages that are there."""
+    lines = [
+        "# Studies",
+        "",
+        "Published and analytic results, ours beside theirs. `make studies` writes these pages; each says which command",
+        "makes it. Errors are `Linf` (the largest) and `L1` (the sum times the volume of a cell).",
+        "",
+    ]
+    lines += [f"- [{name}]({name}.md): {entry.summary}" for name, entry in _entries(folder)]
+    (folder / "README.md").write_text("\n".join(lines) + "\n")
+
+
+def _entries(folder: Path) -> list[tuple[str, Entry]]:
+    return [(name, entry) for name, entry in STUDIES.items() if (folder / f"{name}.md").exists()]
 
 
 def _cell(column: str, value: object) -> str:

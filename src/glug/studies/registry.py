@@ -53,6 +53,13 @@ STUDIES: Mapping[str, Entry] = {
     "stokes-moving-walls": Entry(TABLES, "Batty 2010, Table 4.8: Stokes flow between walls, one of them spinning"),
     "stokes-3d": Entry("glug.studies.stokes_3d", "Batty 2010, Table 4.9: Stokes flow of a ball around a ball, orders"),
     "jet-2d": Entry("glug.studies.jet_2d", "a plane jet with the Stokes solver: folds when thick, not when thin"),
+    "explicit-substeps": Entry(
+        "glug.studies.explicit_substeps", "steps that explicit and mixed viscosity need, against one"
+    ),
+    "rotated-vortex": Entry("glug.studies.tilted_boxes", "a vortex in a tilted box: volumes, areas and whole cells"),
+    "paddle": Entry(
+        "glug.studies.tilted_boxes", "gas stirred by a paddle at all angles: volumes, areas and whole cells"
+    ),
     "taylor-couette": Entry(FLOWS, "oil between turning cylinders that cut cells, in 3D: velocity against the formula"),
     "taylor-green": Entry(FLOWS, "a vortex decays between slip walls, in 3D: velocity against the formula"),
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),

@@ -1,0 +1,37 @@
+"""Pages and plots of studies, from rows."""
+
+import numpy as np
+from PIL import Image
+
+from glug.studies.pages import panels, write_index, write_page, write_plot
+from glug.studies.rows import StudyRow
+
+ROWS = [
+    StudyRow("pressure-walls", table, n, "p", norm, 1.0 / n, 1.01 / n if table == "Table 4.2" else None)
+    for table in ("Table 4.2", "open-area")
+    for norm in ("Linf", "L1")
+    for n in (16, 32)
+]
+
+
+def test_a_panel_per_quantity_and_norm_with_published_beside_ours():
+    first, second = panels(ROWS)
+    assert (first.title, second.title) == ("p: Linf error", "p: L1 error")
+    assert [line.name for line in first.lines] == ["published", "Table 4.2", "open-area"]
+    assert first.log_x and first.log_y
+
+
+def test_single_grids_have_no_plot(tmp_path):
+    assert not write_plot(ROWS[:1], tmp_path / "plot.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_has_its_table_plot_and_command(tmp_path):
+    write_page("pressure-walls", ROWS, tmp_path)
+    write_index(tmp_path)
+    text = (tmp_path / "pressure-walls.md").read_text()
+    assert "glug validate pressure-walls --max 32" in text
+    assert "| Table 4.2 | 16 | p | Linf | 0.0625 | 0.06312 |" in text
+    with Image.open(tmp_path / "pressure-walls.png") as picture:
+        assert np.asarray(picture).std() > 1
+    assert "pressure-walls.md" in (tmp_path / "README.md").read_text()
