@@ -7,7 +7,7 @@ from glug.studies.pages import panels, write_index, write_page, write_plot
 from glug.studies.rows import StudyRow
 
 ROWS = [
-    StudyRow("pressure-walls", table, n, "p", norm, 1.0 / n, 1.01 / n if table == "Table 4.2" else None)
+    StudyRow("pressure-walls", table, n, "p", norm, 1.0 / n, 1.12 / n if table == "Table 4.2" else None)
     for table in ("Table 4.2", "open-area")
     for norm in ("Linf", "L1")
     for n in (16, 32)
@@ -31,7 +31,7 @@ def test_a_page_has_its_table_plot_and_command(tmp_path):
     write_index(tmp_path)
     text = (tmp_path / "pressure-walls.md").read_text()
     assert "glug validate pressure-walls --max 32" in text
-    assert "| Table 4.2 | 16 | p | Linf | 0.0625 | 0.06312 |" in text
+    assert "| Table 4.2 | 16 | p | Linf | 0.0625 | 0.07 |" in text
     with Image.open(tmp_path / "pressure-walls.png") as picture:
         assert np.asarray(picture).std() > 1
     assert "pressure-walls.md" in (tmp_path / "README.md").read_text()

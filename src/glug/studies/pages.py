@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,9 @@ def write_plot(rows: Sequence[StudyRow], path: Path) -> bool:
 
 def write_page(name: str, rows: Sequence[StudyRow], folder: Path) -> None:
     """Write `folder`/NAME.md, with its plot beside it."""
-    lines = [f"# {name}", "", STUDIES[name].summary + ".", ""]
+    module = import_module(STUDIES[name].module)
+    notes = getattr(module, "NOTES", module.__doc__) or ""
+    lines = [f"# {name}", "", STUDIES[name].summary + ".", "", notes.strip(), ""]
     if write_plot(rows, folder / f"{name}.png"):
         lines += [f"![{name}]({name}.png)", ""]
     lines += [f"    glug validate {name} --max {max(row.grid for row in rows)}", ""]
@@ -82,8 +85,8 @@ def write_index(folder: Path) -> None:
     lines = [
         "# Studies",
         "",
-        "Published and analytic results, ours beside theirs. `make studies` writes these pages; each says which command",
-        "makes it. Errors are `Linf` (the largest) and `L1` (the sum times the volume of a cell).",
+        "Published and analytic results, ours beside theirs. `make studies` writes these pages; each says which",
+        "command makes it. Errors are `Linf` (the largest) and `L1` (the sum times the volume of a cell).",
         "",
     ]
     lines += [f"- [{name}]({name}.md): {entry.summary}" for name, entry in _entries(folder)]

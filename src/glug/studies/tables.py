@@ -9,11 +9,13 @@ from functools import cache
 from importlib import resources
 
 from glug.errors import InputError
+from glug.studies import convergence
 from glug.studies.convergence import SCHEMES, Discretised
 from glug.studies.manufactured import PROBLEMS
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 
+NOTES = convergence.__doc__  # for the pages of the documentation
 Errors = dict[str, tuple[float, float]]  # Linf and L1 by quantity
 NORMS = ("Linf", "L1")
 COARSEST = 16
