@@ -131,6 +131,7 @@ class App {
     const wanted = this.addresses(index);
     const found = {};
     let trouble = "";
+    this.stage.expecting = true;
     await Promise.all(Object.entries(wanted).map(async ([layer, address]) => {
       try {
         found[layer] = await this.store.get(address);
@@ -145,6 +146,7 @@ class App {
     this.paint(found);
     this.pending = { index, found };
     this.plots.mark(index);
+    this.stage.expecting = false;
     this.stage.redraw();
   }
 

@@ -51,6 +51,7 @@ export class Player {
 
   // Show the frame at a place. While one is being fetched, only the latest wish is kept.
   async go(at) {
+    if (!this.frames.length) return; // nothing is known of the run yet
     this.at = at;
     this.slider.value = at;
     this.wish = at;

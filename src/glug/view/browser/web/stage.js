@@ -9,7 +9,7 @@ import { Liquid } from "./liquid.js";
 import { Shadow } from "./shadow.js";
 import { backdrop, FINISH, floor, STUDIO } from "./studio.js";
 
-const SETTLE = 500; // ms without a change after which software draws finely
+const SETTLE = 350; // ms between looks whether things rest; at the second, software draws finely
 const SEE_THROUGH = 0.3; // how much of the surface remains where particles are shown in it
 
 export class Stage {
@@ -34,6 +34,7 @@ export class Stage {
     this.controls.addEventListener("change", () => this.redraw());
     this.covered = [0, 0]; // pixels on the right and at the bottom that the panel and the timeline hide
     this.solids = [];
+    this.expecting = false; // a frame is on its way
     this.warm();
   }
 
@@ -177,6 +178,7 @@ export class Stage {
     const { eye, target, up, fov, aspect } = this.run.camera;
     const [width, height] = this.free();
     this.camera.fov = fov;
+    this.camera.updateProjectionMatrix();
     this.camera.up.set(...up);
     const at = this.toStage(target);
     const away = this.toStage(eye).sub(at).multiplyScalar(Math.max(1, (aspect * height) / width)); // narrow windows: farther
@@ -221,7 +223,7 @@ export class Stage {
   resize() {
     const { clientWidth: width, clientHeight: height } = this.renderer.domElement;
     const [freeWidth, freeHeight] = this.free();
-    this.renderer.setPixelRatio(this.software ? (this.settled ? 1.6 : 1) : Math.min(devicePixelRatio, 2));
+    this.renderer.setPixelRatio(this.software ? (this.settled ? 1.6 : 0.7) : Math.min(devicePixelRatio, 2));
     this.renderer.setSize(width, height, false);
     // The camera's picture fills what is free, and goes on behind the panels.
     this.camera.aspect = freeWidth / freeHeight;
@@ -244,11 +246,21 @@ export class Stage {
       this.resize();
     }
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.settled = true;
-      this.resize();
-      this.draw();
-    }, SETTLE);
+    let rested = false; // a picture takes as long as it takes: its end is looked for
+    const look = () => {
+      const gl = this.renderer.getContext();
+      const busy = this.expecting || this.asked || (this.fence && gl.getSyncParameter(this.fence, gl.SYNC_STATUS) !== gl.SIGNALED);
+      if (rested && !busy) return this.settle();
+      rested = !busy;
+      this.timer = setTimeout(look, SETTLE);
+    };
+    this.timer = setTimeout(look, SETTLE);
+  }
+
+  settle() {
+    this.settled = true;
+    this.resize();
+    this.draw();
   }
 
   draw() {
@@ -264,7 +276,16 @@ export class Stage {
     if (this.sliced?.open) liquid.clip(this.cutAway());
     liquid.measure(renderer, camera, this.controls.target);
     renderer.render(this.scene, camera);
+    if (this.software) this.mark();
     this.onDrawn?.();
+  }
+
+  // Ask to be told when the picture is done, which may be long after it was ordered.
+  mark() {
+    const gl = this.renderer.getContext();
+    if (this.fence) gl.deleteSync(this.fence);
+    this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
   }
 
   // A plane in front of which the liquid is left out: between the slice and the camera.
