@@ -38,6 +38,7 @@ SHOTS = {
     "dam-break-2d": Shot(14, 96),
     "honey-2d": Shot(40, 80),
     "honey-coil": Shot(60, 96),
+    "jet-2d": Shot(48, 150),
     "letter-mixer": Shot(22, 64),
     "melting": Shot(60, 48),
     "variable-viscosity-block": Shot(36, 40),

@@ -237,3 +237,23 @@ def test_cholesky_refuses_what_is_not_positive():
         Cholesky(sparse.csr_matrix([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(SolverError, match="not positive definite"):
         Cholesky(sparse.csr_matrix([[0.0, 1.0], [1.0, 1.0]]))
+
+
+def test_schwarz_blocks_reach_the_solution_of_the_factors():
+    operators = square(48, shift=0.21)
+    problem = stokes_problem(operators, fractions(operators, Blob()), Fractions.full(operators), 0.7)
+    start = random_velocity(operators)
+    exact, found = (problem.solve(start, solver=solver) for solver in ("cholesky", "schwarz"))
+    assert exact.iterations == 1 < found.iterations < 100
+    assert np.abs(exact.u - found.u).max() < 1e-7 * np.abs(exact.u).max()
+
+
+def test_schwarz_that_does_not_converge_says_so():
+    from scipy import sparse
+
+    from glug.solvers.schwarz import schwarz_cg
+
+    n = 3000
+    chain = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n), format="csr")
+    with pytest.raises(SolverError, match="did not converge in 2 iterations"):
+        schwarz_cg(chain, np.ones(n), np.arange(n, dtype=float)[:, None], most=2)

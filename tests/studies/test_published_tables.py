@@ -114,6 +114,50 @@ def test_the_flows_satisfy_their_equations(name):
             assert np.abs(edge["u"] - spin * ring[:, 1]).max() < 1e-10
 
 
+# Table 4.10: apparent orders (Linf, L1) by problem and kind of quantity.
+APPARENT = {
+    ("4.1", "p"): (1, 1),
+    ("4.1", "u"): (0, 1),
+    ("4.2", "p"): (1, 1),
+    ("4.2", "u"): (0, 1),
+    ("4.3", "tau"): (1, 2),
+    ("4.3", "u"): (0, 1),
+    ("4.4", "tau"): (0, 1),
+    ("4.4", "u"): (1, 2),
+    **{(table, "p"): (0, 1) for table in ("4.5", "4.6", "4.7", "4.8")},
+    **{(table, "tau"): (0, 1) for table in ("4.5", "4.6", "4.7", "4.8")},
+    **{(table, "u"): (1, 1) for table in ("4.5", "4.6", "4.7", "4.8")},
+}
+
+
+def test_the_published_errors_have_the_apparent_orders():
+    """From 128 to 1024, rounded: what the source summarises."""
+    for problem in PROBLEMS.values():
+        for quantity in problem.quantities:
+            coarse, fine = (np.array(published()[problem.table, quantity, n]) for n in (128, 1024))
+            assert tuple(np.rint(np.log2(coarse / fine) / 3)) == APPARENT[problem.table, quantity.split("_")[0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_our_errors_have_the_apparent_orders(name):
+    """From 64 to 256. The velocity of Stokes flow falls faster than its order 1 in L1 there, as the published does."""
+    problem = PROBLEMS[name]
+    errors = []
+    for n in (64, 256):
+        discretised = Discretised(problem, n)
+        errors.append(discretised.errors(discretised.solve("published")))
+    for quantity in problem.quantities:
+        order = np.log2(np.array(errors[0][quantity]) / np.array(errors[1][quantity])) / 2
+        theirs = [np.array(published()[problem.table, quantity, n]) for n in (64, 256)]
+        # Table 4.2 at 256 is the outlier: the published u differs by 16 %.
+        assert order == pytest.approx(np.log2(theirs[0] / theirs[1]) / 2, abs=0.13 if problem.table == "4.2" else 0.02)
+        apparent = np.array(APPARENT[problem.table, quantity.split("_")[0]])
+        early = 0.9 if (problem.physics, quantity) == ("stokes", "u") else 0.5
+        assert (order > apparent - 0.5).all()
+        assert (order < apparent + early).all()
+
+
 def test_full_stress_converges_where_the_published_scheme_does_not():
     better = average_order("viscosity-free-surface", "full-stress", "u", 0, 32, 256)
     theirs = average_order("viscosity-free-surface", "published", "u", 0, 32, 256)
