@@ -133,7 +133,7 @@ def test_viscosity_laws_are_log_linear() -> None:
     assert by_place.at(np.array([[9, 0.5, 9], [0, 0.25, 0]]), None) == pytest.approx([100, 10])
 
 
-VALID_PRESSURE = "'jacobi-cg' or 'reference'"
+VALID_PRESSURE = "'multigrid', 'jacobi-cg' or 'reference'"
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"domain.resolutoin": 5},
@@ -150,7 +150,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "domain.sides: unknown side 'lef'; did you mean 'left'? (valid: left, right, bottom, top, back, front)",
     ),
     ({"domain.sides.top": "opn"}, "domain.sides.top: 'opn' is not valid; valid: 'closed', 'slip' or 'open'"),
-    ({"solver.pressure": "multigrid"}, f"solver.pressure: 'multigrid' is not valid; valid: {VALID_PRESSURE}"),
+    ({"solver.pressure": "magic"}, f"solver.pressure: 'magic' is not valid; valid: {VALID_PRESSURE}"),
     ({"solver.coupling": "fast"}, "solver.coupling: 'fast' is not valid; valid: 'split' or 'stokes'"),
     (
         {"solver.coupling": "stokes"},

@@ -7,7 +7,8 @@ from glug.studies.sheet_viscosity import study
 
 
 def test_folds_appear_and_grow_with_viscosity():
-    rows = study(StudyOptions(name="sheet-viscosity", largest_grid=40))
+    # At 40 cells the slit is 2.8 cells wide and the scatter of a thin sheet alone is 0.28 widths: judge the finer grid.
+    rows = [r for r in study(StudyOptions(name="sheet-viscosity", largest_grid=60)) if r.grid == 60]
     folds = {r.table: r.ours for r in rows if r.quantity == "folds"}
     swing = {r.table: r.ours for r in rows if r.quantity == "swing"}
     print(folds, {k: np.round(v, 2) for k, v in swing.items()})

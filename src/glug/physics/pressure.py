@@ -7,7 +7,8 @@ Find q with D u = target, where u = u* - G q. With q = p dt / (rho dx) the syste
 symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 2009; Gibou et al. 2002).
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,31 +17,15 @@ from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels
 from glug.physics.components import Components, find_components
+from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.volume import VolumeCorrection
-from glug.solvers.cg import Vector, conjugate_gradients
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback
 from glug.solvers.direct import direct_solve
+from glug.solvers.multigrid import Multigrid
+from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
 
-
-@dataclass
-class PressureSystem:
-    """The matrix of the links over the liquid cells, as an operator on cell fields."""
-
-    links: Staggered
-    diagonal: Vector
-    blocks: np.ndarray
-    unknowns: int
-    name: str = "pressure"
-    _sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    def apply(self, d: Vector, q: Vector) -> float:
-        if len(self._sums) != len(self.blocks):
-            self._sums = np.zeros(len(self.blocks))
-        kernels.apply_pressure(d[0], q[0], *self.links, self.diagonal[0], self.blocks, self._sums)
-        return float(self._sums.sum())
-
-    def residual(self, b: Vector, x: Vector, r: Vector) -> None:
-        kernels.residual_pressure(b[0], x[0], r[0], *self.links, self.diagonal[0], self.blocks)
+SWEEPS, REPEATS = 2, 2  # of the default cycle
 
 
 @dataclass
@@ -51,7 +36,8 @@ class PressureProblem:
     solid: SolidField
     liquid: np.ndarray  # uint8: cells whose pressure is unknown
     components: Components
-    system: PressureSystem
+    system: PressureLevel
+    _multigrid: Preconditioner | None = None
 
     @classmethod
     def build(cls, grid: Grid, phi: np.ndarray, solid: SolidField) -> "PressureProblem":
@@ -60,7 +46,7 @@ class PressureProblem:
         kernels.liquid_cells(phi, *solid.area, liquid)
         links, diagonal = grid.staggered(), grid.scalar()
         kernels.pressure_links(phi, liquid, *solid.area, *links, diagonal)
-        system = PressureSystem(links, (diagonal,), active_blocks(liquid), int(liquid.sum(dtype=np.int64)))
+        system = PressureLevel(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
         return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system)
 
     def right_hand_side(self, velocity: Staggered, correction: VolumeCorrection | None = None) -> np.ndarray:
@@ -81,6 +67,20 @@ class PressureProblem:
             kernels.add_per_component(self.components.label, amount.astype(np.float32), rhs)
         return rhs
 
+    def preconditioners(self, solver: str) -> list[Callable[[], Preconditioner]]:
+        """What `solver` names, and what to fall back on; a hierarchy is made once for a geometry."""
+
+        def jacobi() -> Preconditioner:
+            return Diagonal(self.system.mask, self.system.blocks)
+
+        def multigrid() -> Preconditioner:
+            if self._multigrid is None:
+                cycle = Multigrid(hierarchy(self.system), GaussSeidel(SWEEPS), REPEATS)
+                self._multigrid = Cycle(self.system, cycle)
+            return self._multigrid
+
+        return [jacobi] if solver == "jacobi-cg" else [multigrid, jacobi]
+
     def project(
         self,
         velocity: Staggered,
@@ -89,15 +89,19 @@ class PressureProblem:
         max_iterations: int,
         floor: float = 0.0,
         correction: VolumeCorrection | None = None,
-        reference: bool = False,
+        solver: str = "multigrid",
     ) -> tuple[np.ndarray, SolveStats]:
-        """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went."""
+        """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
+
+        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg` or `reference`.
+        """
         b = (self.right_hand_side(velocity, correction),)
         q = self.grid.scalar(dtype=np.float64)
-        if reference:
-            stats = direct_solve(self.system, b, (q,), assemble_pressure(self))
+        if solver == "reference":
+            stats = direct_solve("pressure", self.system.mask, b, (q,), assemble_pressure(self))
         else:
-            stats = conjugate_gradients(self.system, b, (q,), tolerance, max_iterations, floor)
+            choices = self.preconditioners(solver)
+            stats = solve_with_fallback(self.system, choices, b, (q,), tolerance, max_iterations, floor)
         kernels.subtract_gradient(q, self.liquid, *self.system.links, *self.solid.area, *velocity)
         return q, stats
 

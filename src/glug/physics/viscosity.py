@@ -9,15 +9,16 @@ liquid fractions. The free surface needs no condition: traction-free is what the
 velocity is known (no slip) and differences are taken at the wall itself: E divides by the cut distance, V
 counts the volume in front of the wall.
 
-Faces with stress but (almost) no mass. A face is an unknown when it has liquid or when a stress sample next to
-it has; its mass is at least LEAST_MASS of a full face. Without that floor the diagonal would range over
-thirteen orders of magnitude, which float32 does not survive; with it such a face is carried by the stress, and
-where there is none it keeps its velocity. This is the only such rule.
+Faces with stress but (almost) no mass. A shear sample next to a face with hardly any liquid is dropped, and so is one
+from which two faces hang alone: they would give way together, so it bears no stress, and it would couple them stiffly
+(Batty 2010, section 4.7, drops samples next to faces without liquid; the full-stress scheme is as accurate with that
+rule). A cell is dropped when both its faces along an axis have hardly any liquid. The other faces of cells with stress
+are unknowns and have a mass of at least LEAST_MASS. This is the only such rule.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,15 +27,24 @@ from glug.geometry.solids import SlipWalls, SolidField
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_viscosity as kernels
-from glug.physics.wall_rows import SparseRows, WallRows, strain_rows
-from glug.solvers.cg import Vector, conjugate_gradients
+from glug.physics.viscosity_levels import (
+    NEAR_SOLID,
+    SolidFaces,
+    ViscosityLevel,
+    cells_with_unknowns,
+    couple,
+    held_faces,
+    hierarchy,
+)
+from glug.physics.wall_rows import WallRows, strain_rows
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback
 from glug.solvers.direct import direct_solve
+from glug.solvers.multigrid import Multigrid
+from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
 
 LEAST_MASS = 1e-3
-# Cells from a solid within which a face moves with it. On curved walls the rows that hold such a face hardly have
-# any volume in front of the wall: the face would go with the liquid around it (taylor-couette: 2% of the wall's speed).
-NEAR_SOLID = 0.1
+SWEEPS, REPEATS = 2, 2  # of the default cycle: fewer cost more time in iterations, more in sweeps
 
 
 @dataclass(frozen=True)
@@ -46,40 +56,15 @@ class StressWeights:
 
 
 @dataclass
-class ViscositySystem:
-    """M + E' K V E over the faces, as an operator: a stencil, and sparse rows next to walls."""
-
-    weights: StressWeights
-    walls: SparseRows
-    diagonal: Vector
-    blocks: np.ndarray
-    unknowns: int
-    name: str = "viscosity"
-    _sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    def apply(self, d: Vector, q: Vector) -> float:
-        if len(self._sums) != len(self.blocks):
-            self._sums = np.zeros(len(self.blocks))
-        w = self.weights
-        kernels.apply_viscosity(*d, *q, *self.diagonal, w.cell, *w.edges, self.blocks, self._sums)
-        return float(self._sums.sum()) + self.walls.add(d, q, 1.0)
-
-    def residual(self, b: Vector, x: Vector, r: Vector) -> None:
-        w = self.weights
-        kernels.strain_energy_residual(b, x, r, self.diagonal, w.cell, *w.edges, self.blocks)
-        self.walls.add(x, r, -1.0)
-
-
-@dataclass
 class ViscosityProblem:
     """One geometry, viscosity and time step."""
 
     grid: Grid
     solid: SolidField
     mass: Staggered  # liquid fraction of the unknown faces, floored; zero elsewhere
-    solid_faces: tuple[np.ndarray, np.ndarray, np.ndarray]  # uint8
-    weights: StressWeights  # of all stress samples
-    rows: WallRows  # the strain rows that touch solids
+    solid_faces: SolidFaces
+    weights: StressWeights  # without what solids take of them
+    coupling: Staggered  # what couples the two components of a shear: its weight over the cut distances
 
     @classmethod
     def build(cls, grid: Grid, phi: np.ndarray, solid: SolidField, diffusion: np.ndarray | float) -> "ViscosityProblem":
@@ -87,45 +72,61 @@ class ViscosityProblem:
         weights = stress_weights(grid, phi, diffusion)
         if solid.slip is not None:
             cut_at_slip_walls(weights, solid.slip)
-        faces = []
-        for a, area in enumerate(solid.area):
-            s = np.empty(area.shape, np.uint8)
-            kernels.solid_faces(a, solid.stopping[a], np.float32(NEAR_SOLID * grid.dx), area, s)
-            faces.append(s)
-        solid_faces = (faces[0], faces[1], faces[2])
-        mass = face_mass(grid, phi, weights, solid_faces, solid.slip)
-        rows = strain_rows(grid, solid, solid_faces, weights, every=False)
-        return cls(grid, solid, mass, solid_faces, weights, rows)
+        u, v, w = (np.empty(area.shape, np.uint8) for area in solid.area)
+        for a, s in enumerate((u, v, w)):
+            kernels.solid_faces(a, solid.stopping[a], np.float32(NEAR_SOLID * grid.dx), solid.area[a], s)
+        solid_faces = (u, v, w)
+        mass = face_mass(grid, phi, solid_faces, solid.slip)
+        kernels.cut_cells(grid.dim, solid.sticking, solid_faces, mass, weights.cell)
+        choose_unknowns(mass, weights.cell, solid_faces)
+        coupling = (grid.scalar(EDGES[0]), grid.scalar(EDGES[1]), grid.scalar(EDGES[2]))
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            faces = solid_faces[b], solid_faces[c], mass[b], mass[c]
+            kernels.cut_edges(a, solid.sticking, *faces, weights.edges[a])
+        for before, after in ((weights.edges, coupling), (coupling, weights.edges)):
+            for a in range(3):
+                kernels.drop_hanging(a, weights.cell, before, mass[(a + 1) % 3], mass[(a + 2) % 3], after[a])
+        couple(solid.stopping, solid_faces, weights.edges, coupling)
+        return cls(grid, solid, mass, solid_faces, weights, coupling)
 
-    @contextmanager
-    def system(self) -> Iterator[ViscositySystem]:
-        """The fast operator: wall rows sparse, everything else by stencil.
+    def system(self) -> ViscosityLevel:
+        """The matrix-free operator."""
+        cell = (self.weights.cell,) * 3
+        stopping = self.solid.stopping
+        m = held_faces(self.mass, stopping, self.solid_faces, cell, self.weights.edges)
+        blocks = active_blocks(cells_with_unknowns(m, self.grid.shape))
+        fields = self.mass, m, cell, self.weights.edges, self.coupling, stopping
+        return ViscosityLevel(self.grid.dx, self.grid.shape, *fields, blocks)
 
-        While it is in use the wall rows' samples are out of `weights`: a copy would be too much memory.
-        """
-        taken = self.rows.clear(self.weights)
-        diagonal = self.grid.staggered()
-        kernels.viscosity_diagonal(*self.mass, *self.solid_faces, self.weights.cell, *self.weights.edges, *diagonal)
-        walls = self.rows.product(diagonal)
-        active = grid_of_active(diagonal, self.grid)
-        unknowns = sum(int(np.count_nonzero(g)) for g in diagonal)
-        yield ViscositySystem(self.weights, walls, diagonal, active_blocks(active), unknowns)
-        self.rows.put_back(self.weights, taken)
-
-    def right_hand_side(self, velocity: Staggered, rows: WallRows) -> Vector:
+    def right_hand_side(self, velocity: Staggered) -> Vector:
         """M u* minus what the known velocities of solids contribute."""
         b = tuple(m * u for m, u in zip(self.mass, velocity))
-        rows.subtract_known(b)
+        if self.solid.velocity is not None:
+            strain_rows(self.grid, self.solid, self.solid_faces, self.weights, every=False).subtract_known(b)
         return b
 
-    def solve(self, velocity: Staggered, *, tolerance: float, max_iterations: int, floor: float = 0.0) -> SolveStats:
-        """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's."""
-        with self.system() as system:
-            b = self.right_hand_side(velocity, self.rows)
-            x = tuple(np.where(g > 0, u, 0.0) for g, u in zip(system.diagonal, velocity))
-            stats = conjugate_gradients(system, b, x, tolerance, max_iterations, floor)
-            self._write(velocity, x, system.diagonal)
-        return stats
+    def solve(
+        self,
+        velocity: Staggered,
+        *,
+        tolerance: float,
+        max_iterations: int,
+        floor: float = 0.0,
+        solver: str = "multigrid",
+    ) -> SolveStats:
+        """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
+
+        `solver` is `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`.
+        """
+        begin = time.perf_counter()
+        system = self.system()
+        b = self.right_hand_side(velocity)
+        x = tuple(np.where(g > 0, u, np.float64(0.0)) for g, u in zip(system.mask, velocity))
+        setup = time.perf_counter() - begin
+        stats = solve_with_fallback(system, preconditioners(system, solver), b, x, tolerance, max_iterations, floor)
+        self._write(velocity, x, system.mask)
+        return replace(stats, setup_seconds=stats.setup_seconds + setup)
 
     def solve_reference(self, velocity: Staggered, *, laplacian: bool = False) -> SolveStats:
         """The same by an assembled matrix and a direct solver, in float64.
@@ -157,10 +158,10 @@ class ViscosityProblem:
 
     def _solve_directly(self, velocity: Staggered, rows: WallRows) -> SolveStats:
         matrix, diagonal = rows.assemble(self.mass)
-        b = self.right_hand_side(tuple(u.astype(np.float64) for u in velocity), rows)  # type: ignore[arg-type]
+        b = tuple(m * u.astype(np.float64) for m, u in zip(self.mass, velocity))
+        rows.subtract_known(b)
         x = tuple(np.zeros(u.shape) for u in velocity)
-        shell = ViscositySystem(self.weights, SparseRows.none(), diagonal, np.zeros((0, 4), np.int32), 0)
-        stats = direct_solve(shell, b, x, matrix)
+        stats = direct_solve("viscosity", diagonal, b, x, matrix)
         self._write(velocity, x, diagonal)
         return stats
 
@@ -169,6 +170,18 @@ class ViscosityProblem:
             u[:] = np.where(diagonal[a] > 0, x[a], u)
             inside = self.solid_faces[a] > 0
             u[inside] = 0.0 if self.solid.velocity is None else self.solid.velocity[a][inside]
+
+
+def preconditioners(system: ViscosityLevel, solver: str) -> list[Callable[[], Preconditioner]]:
+    """What `solver` names, and what to fall back on."""
+
+    def jacobi() -> Preconditioner:
+        return Diagonal(system.diagonal(), system.blocks)
+
+    def multigrid() -> Preconditioner:
+        return Cycle(system, Multigrid(hierarchy(system), GaussSeidel(SWEEPS), REPEATS))
+
+    return [jacobi] if solver == "jacobi-cg" else [multigrid, jacobi]
 
 
 def stress_weights(grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float) -> StressWeights:
@@ -216,14 +229,8 @@ def along(axis: int, values: np.ndarray) -> np.ndarray:
     return np.expand_dims(values, [b for b in range(3) if b != axis])
 
 
-def face_mass(
-    grid: Grid,
-    phi: np.ndarray,
-    weights: StressWeights,
-    solid_faces: tuple[np.ndarray, np.ndarray, np.ndarray],
-    slip: SlipWalls | None,
-) -> Staggered:
-    """Liquid fraction of the faces; at least LEAST_MASS where the face is an unknown, zero where it is not."""
+def face_mass(grid: Grid, phi: np.ndarray, solid_faces: SolidFaces, slip: SlipWalls | None) -> Staggered:
+    """Liquid fraction of the faces that are not solid."""
     masses = []
     for a, offset in enumerate(FACES):
         m = liquid_volume(phi, grid, offset)
@@ -231,34 +238,24 @@ def face_mass(
             for b in range(3):
                 if b != a:
                     m *= along(b, slip.cells[b])
-        touched = m > 0
-        take = tuple(slice(1, -1) if b == a else slice(None) for b in range(3))
-        low = tuple(slice(None, -1) if b == a else slice(None) for b in range(3))
-        high = tuple(slice(1, None) if b == a else slice(None) for b in range(3))
-        touched[take] |= (weights.cell[low] > 0) | (weights.cell[high] > 0)
-        for e in range(3):
-            if e != a:
-                c = 3 - a - e  # the edge along e lies on both sides of the face in direction c
-                below = tuple(slice(None, -1) if b == c else slice(None) for b in range(3))
-                above = tuple(slice(1, None) if b == c else slice(None) for b in range(3))
-                touched |= (weights.edges[e][below] > 0) | (weights.edges[e][above] > 0)
-        m = np.where(touched, np.maximum(m, np.float32(LEAST_MASS)), np.float32(0.0))
         m[solid_faces[a] > 0] = 0.0
         for b in grid.axes:  # the border of the window is never liquid
-            border = [slice(None)] * 3
-            for end in (0, -1):
-                border[b] = slice(end, None) if end else slice(0, 1)
-                m[tuple(border)] = 0.0
+            ends = np.moveaxis(m, b, 0)
+            ends[0] = 0.0
+            ends[-1] = 0.0
+            if a == b:
+                ends[-2] = 0.0
         masses.append(m)
     if grid.dim == 2:
         masses[2][:] = 0.0
     return masses[0], masses[1], masses[2]
 
 
-def grid_of_active(diagonal: Vector, grid: Grid) -> np.ndarray:
-    """Cells any of whose lower faces is an unknown."""
-    nx, ny, nz = grid.shape
-    active = np.zeros(grid.shape, np.uint8)
-    for g in diagonal:
-        active |= (g[:nx, :ny, :nz] > 0).view(np.uint8)
-    return active
+def choose_unknowns(mass: Staggered, cell: np.ndarray, solid_faces: SolidFaces) -> None:
+    """At least LEAST_MASS at the faces of cells with stress; zero at others with less."""
+    for a, m in enumerate(mass):
+        inner = np.moveaxis(m, a, 0)[1:-1]
+        held = np.moveaxis(cell, a, 0) > 0
+        held = (held[:-1] | held[1:]) & (np.moveaxis(solid_faces[a], a, 0)[1:-1] == 0)
+        np.maximum(inner, np.float32(LEAST_MASS), out=inner, where=held)
+        m[m < LEAST_MASS] = 0.0

@@ -1,7 +1,7 @@
 """Strain rows next to walls, as sparse matrices.
 
-A stress sample that touches a solid face has differences cut at the wall. There are few of them, so they leave
-the stencil and are kept as sparse rows; with every sample taken they are the assembled reference.
+A stress sample that touches a solid face has differences cut at the wall. The rows of these samples give what moving
+solids contribute to a right-hand side; with every sample taken they are the assembled reference.
 """
 
 from __future__ import annotations
@@ -14,48 +14,9 @@ import numpy as np
 from glug.geometry.solids import SolidField
 from glug.grids.regular import Grid, Staggered
 from glug.physics import kernels_viscosity as kernels
-from glug.solvers.cg import Vector
 
 if TYPE_CHECKING:
     from glug.physics.viscosity import StressWeights
-
-CHUNKS = 64  # fixed number of partial sums: the same bits for any number of threads
-
-
-@dataclass(frozen=True)
-class SparseRows:
-    """A sparse symmetric matrix over some faces, in compressed rows."""
-
-    start: np.ndarray
-    row_axis: np.ndarray
-    row_index: np.ndarray
-    column_axis: np.ndarray
-    column_index: np.ndarray
-    values: np.ndarray
-
-    @classmethod
-    def none(cls) -> SparseRows:
-        empty = np.zeros(0, np.int32)
-        return cls(np.zeros(1, np.int32), empty, empty, empty, empty, np.zeros(0, np.float32))
-
-    def add(self, d: Vector, q: Vector, scale: float) -> float:
-        """q += scale S d; returns scale d . S d."""
-        if len(self.values) == 0:
-            return 0.0
-        sums = np.zeros(CHUNKS)
-        flat = [a.ravel() for a in (*d, *q)]
-        kernels.apply_rows(
-            self.start,
-            self.row_axis,
-            self.row_index,
-            self.column_axis,
-            self.column_index,
-            self.values,
-            np.float32(scale),
-            *flat,
-            sums,
-        )
-        return float(sums.sum())
 
 
 @dataclass(frozen=True)
@@ -70,7 +31,6 @@ class WallRows:
     weight: np.ndarray  # (n, 4)
     known: np.ndarray  # (n,)
     stiffness: np.ndarray  # (n,)
-    touched: tuple[np.ndarray, ...]  # per kind: samples that left the stencil, as flat indices
 
     def offsets(self) -> np.ndarray:
         return np.concatenate([[0], np.cumsum([int(np.prod(s)) for s in self.shapes])])
@@ -96,51 +56,6 @@ class WallRows:
             mine = (index >= offsets[a]) & (index < offsets[a + 1])
             total = np.bincount(index[mine] - offsets[a], pull[mine], minlength=b[a].size)
             b[a].ravel()[:] -= total.astype(b[a].dtype)
-
-    def clear(self, weights: StressWeights) -> list[np.ndarray]:
-        """Take these samples out of the stencil; returns what `put_back` needs."""
-        taken = []
-        for kind, samples in enumerate(self.touched):
-            field = (weights.edges[kind] if kind < 3 else weights.cell).ravel()
-            taken.append(field[samples])
-            field[samples] = 0.0
-        return taken
-
-    def put_back(self, weights: StressWeights, taken: list[np.ndarray]) -> None:
-        """Undo `clear`: the last kinds first, because three of them share the cells."""
-        for kind, samples in reversed(list(enumerate(self.touched))):
-            field = (weights.edges[kind] if kind < 3 else weights.cell).ravel()
-            field[samples] = taken[kind]
-
-    def product(self, diagonal: Vector) -> SparseRows:
-        """E' K V E over the faces in these rows; its diagonal is added to `diagonal`."""
-        from scipy import sparse
-
-        if len(self.index) == 0:
-            return SparseRows.none()
-        used = self.index >= 0
-        faces, local = np.unique(self.index[used], return_inverse=True)
-        rows = np.broadcast_to(np.arange(len(self.index))[:, None], self.index.shape)[used]
-        e = sparse.csr_matrix((self.weight[used], (rows, local)), shape=(len(self.index), len(faces)))
-        s = (e.T @ sparse.diags(self.stiffness) @ e).tocsr()
-        s.sort_indices()
-        offsets = self.offsets()
-        axis = (np.searchsorted(offsets, faces, side="right") - 1).astype(np.int32)
-        index = (faces - offsets[axis]).astype(np.int32)
-        own = s.diagonal().astype(np.float32)
-        for a in range(3):
-            diagonal[a].ravel()[index[axis == a]] += own[axis == a]
-        # The stencil multiplies by the whole diagonal, so these rows keep only what is off it.
-        s.setdiag(0.0)
-        s.eliminate_zeros()
-        return SparseRows(
-            s.indptr.astype(np.int32),
-            axis,
-            index,
-            axis[s.indices],
-            index[s.indices],
-            s.data.astype(np.float32),
-        )
 
     def assemble(self, mass: Staggered):  # type: ignore[no-untyped-def]
         """M + E' K V E over the unknown faces, and its diagonal as fields (zero where there is no unknown)."""
@@ -176,22 +91,14 @@ def strain_rows(
     moving = solid.velocity is not None
     velocity = solid.velocity if solid.velocity is not None else solid.area
     kinds = (0, 1, 2, 3, 4, 5) if grid.dim == 3 else (2, 3, 4)
-    parts, touched = [], [np.zeros(0, np.int64)] * 6
+    parts = []
     for kind in kinds:
         field = weights.edges[kind] if kind < 3 else weights.cell
-        arguments = (kind, field, solid.sticking, *solid.stopping, *solid_faces, *velocity, moving, every)
-        empty = (
-            np.zeros((0, 4), np.int64),
-            np.zeros((0, 4)),
-            np.zeros(0),
-            np.zeros(0),
-            np.zeros(0, np.int64),
-        )
-        count = kernels.strain_rows(*arguments, *empty)
+        arguments = (kind, field, *solid.stopping, *solid_faces, *velocity, moving, every)
+        count = kernels.strain_rows(*arguments, np.zeros((0, 4), np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
         index, weight = np.full((count, 4), -1, np.int64), np.zeros((count, 4))
-        known, stiffness, samples = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
-        kernels.strain_rows(*arguments, index, weight, known, stiffness, samples)
-        touched[kind] = samples
+        known, stiffness = np.zeros(count), np.zeros(count)
+        kernels.strain_rows(*arguments, index, weight, known, stiffness)
         first, second = ((kind + 1) % 3, (kind + 2) % 3) if kind < 3 else (kind - 3, kind - 3)
         for slots, axis in (((0, 1), first), ((2, 3), second)):
             for slot in slots:
@@ -213,4 +120,4 @@ def strain_rows(
         else:
             parts.append((index, weight, known, stiffness))
     index, weight, known, stiffness = (np.concatenate(p) for p in zip(*parts))
-    return WallRows(shapes, index, weight, known, stiffness, tuple(touched))
+    return WallRows(shapes, index, weight, known, stiffness)

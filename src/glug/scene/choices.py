@@ -25,9 +25,9 @@ class Solver(Model):
         default="auto", description="particles and grid; auto is apic when viscous, flip otherwise"
     )
     flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
-    pressure: Literal["jacobi-cg", "reference"] = Field(default="jacobi-cg", description="pressure solve")
-    viscosity: Literal["auto", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"] = Field(
-        default="auto", description="viscosity solve; auto is none for thin liquids"
+    pressure: Literal["multigrid", "jacobi-cg", "reference"] = Field(default="multigrid", description="pressure solve")
+    viscosity: Literal["auto", "multigrid", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"] = (
+        Field(default="auto", description="viscosity solve; auto is multigrid, or none for thin liquids")
     )
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or (2D) in one solve"

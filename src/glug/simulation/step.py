@@ -145,7 +145,7 @@ class Step:
             max_iterations=solver.max_iterations,
             floor=NOISE * (fastest(velocity) + dt * float(np.linalg.norm(self.setting.gravity))),
             correction=correction,
-            reference=self.setting.reference or solver.pressure == "reference",
+            solver="reference" if self.setting.reference else solver.pressure,
         )
         self.solves[name] = stats
         return q
@@ -168,6 +168,7 @@ class Step:
                 tolerance=solver.tolerance.viscosity,
                 max_iterations=solver.max_iterations,
                 floor=NOISE * fastest(velocity),
+                solver="multigrid" if solver.viscosity == "auto" else solver.viscosity,
             )
 
     def split(

@@ -5,6 +5,8 @@ recomputed in float64, because a float32 recurrence claims convergence long befo
 """
 
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -18,18 +20,24 @@ Vector = tuple[np.ndarray, ...]
 # The recurrence may run this far below the residual at its start before it is replaced by the true one:
 # float32 keeps about seven digits, of which cancellation in a stencil takes three.
 TRUST = 1e-3
+PATIENCE = 100  # iterations after which a preconditioner that should take a dozen is given up
 DRIFT = 1.5  # true over recurrent residual, above which the recurrence is given up
 
 
-class System(Protocol):
+class Masked(Protocol):
+    """What has unknowns: `mask` is positive there; elsewhere every vector is zero."""
+
+    mask: Vector
+
+
+class System(Masked, Protocol):
     """A symmetric positive (semi-)definite operator on fields, known through its actions.
 
-    `diagonal` is zero at samples that are not unknowns, where every vector stays zero.
+    `blocks` cover the unknowns.
     """
 
     name: str
     unknowns: int
-    diagonal: Vector
     blocks: np.ndarray
 
     def apply(self, d: Vector, q: Vector) -> float:
@@ -41,28 +49,45 @@ class System(Protocol):
         ...
 
 
-def zeros_like(system: System, dtype: type = np.float32) -> Vector:
+class Preconditioner(Protocol):
+    """What conjugate gradients ask of M, an approximate inverse of A: symmetric and positive."""
+
+    def step(self, x: Vector, r: Vector, d: Vector, q: Vector, alpha: float) -> float:
+        """x += alpha d, r -= alpha q; returns |r|_inf."""
+        ...
+
+    def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:
+        """r . M r; `stepped` when r is what the last `step` left. `scratch` may be spoilt."""
+        ...
+
+    def turn(self, d: Vector, r: Vector, beta: float) -> None:
+        """d = M r + beta d; follows `energy` of the same r."""
+        ...
+
+
+def zeros_like(system: Masked, dtype: type = np.float32) -> Vector:
     """A zero vector of the system."""
-    return tuple(np.zeros(g.shape, dtype) for g in system.diagonal)
+    return tuple(np.zeros(m.shape, dtype) for m in system.mask)
 
 
 def conjugate_gradients(
-    system: System, b: Vector, x: Vector, tolerance: float, max_iterations: int, floor: float = 0.0
+    system: System,
+    preconditioner: Preconditioner,
+    b: Vector,
+    x: Vector,
+    tolerance: float,
+    max_iterations: int,
+    floor: float = 0.0,
 ) -> SolveStats:
-    """Solve A x = b, starting from `x` (float64, overwritten), preconditioned by the diagonal.
+    """Solve A x = b, starting from `x` (float64, overwritten).
 
     Stops when |b - A x|_inf <= tolerance max(|b|_inf, floor); `floor` is the size of a right-hand side that is
     noise rather than signal.
     """
+    if any(a.dtype != np.float64 for a in x):
+        raise TypeError(f"{system.name}: the solution must be float64, or the promise cannot be kept")
     begin = time.perf_counter()
-    slots = len(system.blocks) * len(b)
-    sums, peaks = np.zeros(slots), np.zeros(slots, np.float32)
     r, d, q = zeros_like(system), zeros_like(system), zeros_like(system)
-
-    def measured(v: Vector) -> tuple[float, float]:
-        kernels.measure(v, system.diagonal, system.blocks, sums, peaks)
-        total = float(sums.sum())  # not finite if any sample is not
-        return total, float(peaks.max(initial=0.0)) if np.isfinite(total) else np.nan
 
     def finish(iterations: int, residual: float, converged: bool) -> SolveStats:
         if not np.isfinite(residual):
@@ -70,7 +95,7 @@ def conjugate_gradients(
         seconds = time.perf_counter() - begin
         return SolveStats(system.name, system.unknowns, iterations, residual, seconds, converged)
 
-    size = measured(b)[1]
+    size = largest(b, system.blocks)
     if not np.isfinite(size):
         raise SolverError(f"{system.name}: the right-hand side is not finite")
     scale = max(size, floor)
@@ -80,28 +105,103 @@ def conjugate_gradients(
         return finish(0, 0.0, True)
 
     system.residual(b, x, r)
-    rho, peak = measured(r)
-    start = peak
-    beta = 0.0
+    peak = start = largest(r, system.blocks)
+    energy = 0.0
     iteration = 0
+    true = conjugate = True  # r is the recomputed residual; d is conjugate to the directions before it
     while peak > tolerance * scale and iteration < max_iterations:
-        kernels.step_direction(d, r, system.diagonal, system.blocks, np.float32(beta))
+        before, energy = energy, preconditioner.energy(r, q, stepped=not true)
+        preconditioner.turn(d, r, energy / before if conjugate and before > 0.0 else 0.0)
         curvature = system.apply(d, q)
         if not curvature > 0.0:
             break
-        alpha = np.float32(rho / curvature)
-        kernels.step_solution(x, r, d, q, system.diagonal, system.blocks, alpha, sums, peaks)
-        before, rho, peak = rho, float(sums.sum()), float(peaks.max())
+        peak = preconditioner.step(x, r, d, q, energy / curvature)
         iteration += 1
-        beta = rho / before
-        if peak <= max(tolerance * scale, TRUST * start):
+        true = peak <= max(tolerance * scale, TRUST * start)
+        if true:
             # Replace the recurrence's residual by the true one. Where the two have drifted apart the
             # directions are no longer conjugate: begin anew, which is iterative refinement.
             claimed = peak
             system.residual(b, x, r)
-            rho, peak = measured(r)
-            start = peak
-            beta = rho / before if peak < DRIFT * claimed else 0.0
-    system.residual(b, x, r)
-    peak = measured(r)[1]
+            peak = start = largest(r, system.blocks)
+            conjugate = peak < DRIFT * claimed
+    if not true:
+        system.residual(b, x, r)
+        peak = largest(r, system.blocks)
     return finish(iteration, peak / scale, peak <= tolerance * scale)
+
+
+def solve_with_fallback(
+    system: System,
+    preconditioners: Sequence[Callable[[], Preconditioner]],
+    b: Vector,
+    x: Vector,
+    tolerance: float,
+    max_iterations: int,
+    floor: float = 0.0,
+) -> SolveStats:
+    """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after
+    PATIENCE iterations, on with the next. The last may take `max_iterations`.
+    """
+    begin = time.perf_counter()
+    iterations, setup = 0, 0.0
+    for n, make in enumerate(preconditioners):
+        start = time.perf_counter()
+        preconditioner = make()
+        setup += time.perf_counter() - start
+        last = n == len(preconditioners) - 1
+        limit = max_iterations if last else min(PATIENCE, max_iterations)
+        stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor)
+        iterations += stats.iterations
+        if stats.converged:
+            break
+    return replace(stats, iterations=iterations, seconds=time.perf_counter() - begin - setup, setup_seconds=setup)
+
+
+def largest(v: Vector, blocks: np.ndarray) -> float:
+    """|v|_inf; not a number if any sample is not finite."""
+    sums, peaks = np.zeros(len(blocks) * len(v)), np.zeros(len(blocks) * len(v), np.float32)
+    kernels.measure(v, blocks, sums, peaks)
+    return float(peaks.max(initial=0.0)) if np.isfinite(sums.sum()) else np.nan
+
+
+class Diagonal:
+    """Jacobi: M is the inverse of the diagonal. Its energy comes with the step, so no pass is lost on it."""
+
+    def __init__(self, diagonal: Vector, blocks: np.ndarray):
+        self.diagonal, self.blocks = diagonal, blocks
+        slots = len(blocks) * len(diagonal)
+        self._sums, self._peaks = np.zeros(slots), np.zeros(slots, np.float32)
+
+    def step(self, x: Vector, r: Vector, d: Vector, q: Vector, alpha: float) -> float:
+        a = np.float32(alpha)
+        kernels.step_scaled(x, r, d, q, self.diagonal, self.blocks, a, self._sums, self._peaks)
+        return float(self._peaks.max(initial=0.0))
+
+    def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:
+        if not stepped:
+            kernels.scaled_energy(r, self.diagonal, self.blocks, self._sums)
+        return float(self._sums.sum())
+
+    def turn(self, d: Vector, r: Vector, beta: float) -> None:
+        kernels.turn_scaled(d, r, self.diagonal, self.blocks, np.float32(beta))
+
+
+class Cycle:
+    """M is a symmetric multigrid cycle: `precondition(r, z, scratch)` sets z = M r and returns r . z."""
+
+    def __init__(self, system: System, precondition: Callable[[Vector, Vector, Vector], float]):
+        self.precondition, self.blocks = precondition, system.blocks
+        self._z = zeros_like(system)
+        slots = len(system.blocks) * len(system.mask)
+        self._sums, self._peaks = np.zeros(slots), np.zeros(slots, np.float32)
+
+    def step(self, x: Vector, r: Vector, d: Vector, q: Vector, alpha: float) -> float:
+        kernels.step(x, r, d, q, self.blocks, np.float32(alpha), self._sums, self._peaks)
+        return float(self._peaks.max(initial=0.0)) if np.isfinite(self._sums.sum()) else np.nan
+
+    def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:
+        return self.precondition(r, self._z, scratch)
+
+    def turn(self, d: Vector, r: Vector, beta: float) -> None:
+        kernels.turn(d, self._z, self.blocks, np.float32(beta))

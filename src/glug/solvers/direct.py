@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from glug.errors import SolverError
-from glug.solvers.cg import System, Vector
+from glug.solvers.cg import Vector
 from glug.solvers.stats import SolveStats
 
 # A closed component leaves the matrix singular by a constant. Adding this much of the diagonal picks the
@@ -13,16 +13,16 @@ from glug.solvers.stats import SolveStats
 REGULARISATION = 1e-13
 
 
-def direct_solve(system: System, b: Vector, x: Vector, matrix) -> SolveStats:  # type: ignore[no-untyped-def]
-    """Solve with the assembled `matrix`, whose rows are the samples with a positive diagonal, in C order."""
+def direct_solve(name: str, mask: Vector, b: Vector, x: Vector, matrix) -> SolveStats:  # type: ignore[no-untyped-def]
+    """Solve with the assembled `matrix`, whose rows are the samples with a positive `mask`, in C order."""
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
     begin = time.perf_counter()
-    active = [g > 0 for g in system.diagonal]
+    active = [g > 0 for g in mask]
     rhs = np.concatenate([c[a] for c, a in zip(b, active)]).astype(np.float64)
     if not np.isfinite(rhs).all():
-        raise SolverError(f"{system.name}: the right-hand side is not finite")
+        raise SolverError(f"{name}: the right-hand side is not finite")
     residual = 0.0
     if len(rhs):
         shifted = (matrix + REGULARISATION * sparse.diags(matrix.diagonal())).tocsc()

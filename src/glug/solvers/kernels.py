@@ -1,13 +1,15 @@
 """Vector operations of conjugate gradients on fields, over a list of active blocks.
 
-A vector is a tuple of one or three arrays of one shape. Every block adds to its own slot of `sums`, and the
-slots are added in order: the result does not depend on the number of threads.
+A vector is a tuple of one or three arrays, equal in shape but for one sample. Every block adds to its own slot of
+`sums`, and the slots are added in order: the result does not depend on the number of threads.
 """
 
 import numpy as np
 
 from glug.grids.kernels import block_range
 from glug.jit import kernel, prange
+
+ZERO = np.float32(0.0)
 
 
 @kernel(inline=True, nan=False)
@@ -17,24 +19,24 @@ def larger(a, b):
 
 
 @kernel(parallel=True)
-def step_solution(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
+def step_scaled(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
     """x += alpha d; r -= alpha q; sums of r . r / diagonal and the largest |r|."""
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[0].shape)
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
         xc, rc, dc, qc, gc = x[c], r[c], d[c], q[c], diagonal[c]
         total = np.float64(0.0)
-        peak = np.float32(0.0)
+        peak = ZERO
         for i in range(i0, i1):
             for j in range(j0, j1):
-                row = np.float32(0.0)
+                row = ZERO
                 for k in range(k0, k1):
                     xc[i, j, k] += np.float64(alpha) * np.float64(dc[i, j, k])
                     v = rc[i, j, k] - alpha * qc[i, j, k]
                     rc[i, j, k] = v
                     g = gc[i, j, k]
-                    row += v * v / g if g > np.float32(0.0) else np.float32(0.0)
+                    row += v * v / g if g > ZERO else ZERO
                     peak = larger(peak, abs(v))
                 total += np.float64(row)
         sums[t] = total
@@ -42,36 +44,139 @@ def step_solution(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
 
 
 @kernel(parallel=True)
-def step_direction(d, r, diagonal, blocks, beta):
+def turn_scaled(d, r, diagonal, blocks, beta):
     """d = r / diagonal + beta d."""
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[0].shape)
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
         rc, dc, gc = r[c], d[c], diagonal[c]
         for i in range(i0, i1):
             for j in range(j0, j1):
                 for k in range(k0, k1):
                     g = gc[i, j, k]
-                    z = rc[i, j, k] / g if g > np.float32(0.0) else np.float32(0.0)
+                    z = rc[i, j, k] / g if g > ZERO else ZERO
                     dc[i, j, k] = z + beta * dc[i, j, k]
 
 
 @kernel(parallel=True)
-def measure(r, diagonal, blocks, sums, peaks):
-    """Sums of r . r / diagonal and the largest |r|, per block."""
+def step(x, r, d, q, blocks, alpha, sums, peaks):
+    """x += alpha d; r -= alpha q; sums of r . r and the largest |r|."""
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[0].shape)
-        rc, gc = r[c], diagonal[c]
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
+        xc, rc, dc, qc = x[c], r[c], d[c], q[c]
         total = np.float64(0.0)
-        peak = np.float32(0.0)
+        peak = ZERO
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                row = ZERO
+                for k in range(k0, k1):
+                    xc[i, j, k] += np.float64(alpha) * np.float64(dc[i, j, k])
+                    v = rc[i, j, k] - alpha * qc[i, j, k]
+                    rc[i, j, k] = v
+                    row += v * v
+                    peak = larger(peak, abs(v))
+                total += np.float64(row)
+        sums[t] = total
+        peaks[t] = peak
+
+
+@kernel(parallel=True)
+def turn(d, z, blocks, beta):
+    """d = z + beta d."""
+    count = blocks.shape[0]
+    for t in prange(count * len(z)):
+        c = t // count
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, z[c].shape)
+        zc, dc = z[c], d[c]
         for i in range(i0, i1):
             for j in range(j0, j1):
                 for k in range(k0, k1):
+                    dc[i, j, k] = zc[i, j, k] + beta * dc[i, j, k]
+
+
+@kernel(parallel=True)
+def dot(a, b, blocks, sums):
+    """Sums of a . b per block."""
+    count = blocks.shape[0]
+    for t in prange(count * len(a)):
+        c = t // count
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, a[c].shape)
+        ac, bc = a[c], b[c]
+        total = np.float64(0.0)
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                row = ZERO
+                for k in range(k0, k1):
+                    row += ac[i, j, k] * bc[i, j, k]
+                total += np.float64(row)
+        sums[t] = total
+
+
+@kernel(parallel=True)
+def scaled_energy(r, diagonal, blocks, sums):
+    """Sums of r . r / diagonal per block."""
+    count = blocks.shape[0]
+    for t in prange(count * len(r)):
+        c = t // count
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
+        rc, gc = r[c], diagonal[c]
+        total = np.float64(0.0)
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                row = ZERO
+                for k in range(k0, k1):
                     v, g = rc[i, j, k], gc[i, j, k]
-                    total += np.float64(v * v / g) if g > np.float32(0.0) else np.float64(v * np.float32(0.0))
+                    row += v * v / g if g > ZERO else ZERO
+                total += np.float64(row)
+        sums[t] = total
+
+
+@kernel(parallel=True)
+def measure(r, blocks, sums, peaks):
+    """Sums of r . r, not finite if any sample is not, and the largest |r|, per block."""
+    count = blocks.shape[0]
+    for t in prange(count * len(r)):
+        c = t // count
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
+        rc = r[c]
+        total = np.float64(0.0)
+        peak = ZERO
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                for k in range(k0, k1):
+                    v = rc[i, j, k]
+                    total += np.float64(v) * np.float64(v)
                     peak = larger(peak, abs(v))
         sums[t] = total
         peaks[t] = peak
+
+
+@kernel(parallel=True)
+def clear(x, blocks):
+    """x = 0."""
+    count = blocks.shape[0]
+    for t in prange(count * len(x)):
+        c = t // count
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, x[c].shape)
+        xc = x[c]
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                for k in range(k0, k1):
+                    xc[i, j, k] = ZERO
+
+
+@kernel(parallel=True)
+def copy(a, b, blocks):
+    """b = a."""
+    count = blocks.shape[0]
+    for t in prange(count * len(a)):
+        c = t // count
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, a[c].shape)
+        ac, bc = a[c], b[c]
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                for k in range(k0, k1):
+                    bc[i, j, k] = ac[i, j, k]

@@ -13,3 +13,4 @@ class SolveStats:
     residual: float
     seconds: float
     converged: bool
+    setup_seconds: float = 0.0  # of what is built before the iteration; not in `seconds`

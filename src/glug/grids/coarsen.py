@@ -1,0 +1,65 @@
+"""Fields on a grid and on the one with cells twice as large: sums, restriction, interpolation.
+
+Fine samples lie between coarse ones: interpolation is linear, restriction its transpose. A quadratic form of fine
+samples, such as the energy of strains that are interpolated like the samples themselves, is bounded on the coarse grid
+by the restriction of its weights (Jensen's inequality).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from glug.grids import kernels_coarsen as kernels
+from glug.grids.regular import Offset
+from glug.grids.tiles import TILE, active_blocks
+
+# Weights of fine samples 2 I - 3 + o in coarse sample I, o = 0..3, by where samples sit along an axis.
+CELLS = np.array([0.25, 0.75, 0.75, 0.25], np.float32)  # the transpose of linear interpolation
+NODES = np.array([0.5, 1.0, 0.5, 0.0], np.float32)
+PAIRS = np.array([0.0, 1.0, 1.0, 0.0], np.float32)  # differences between nodes, which interpolation keeps
+EVERYWHERE = np.zeros((0, 0, 0), np.float32)
+
+
+def coarse_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Cells of the coarse grid: the fine ones by pairs, and an empty layer on either side."""
+    i, j, k = (n // 2 + 3 for n in shape)
+    return i, j, k
+
+
+def coarse_blocks(blocks: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """Blocks of the coarse grid of `shape` that cover what the fine `blocks` touch."""
+    touched = np.zeros(shape, np.uint8)
+    for i, j, k0, k1 in blocks:
+        touched[i // 2 : (i + TILE) // 2 + 3, j // 2 : (j + TILE) // 2 + 3, k0 // 2 : k1 // 2 + 3] = 1
+    return active_blocks(touched)
+
+
+def weights_at(offset: Offset) -> list[np.ndarray]:
+    return [CELLS if o == 0.5 else NODES for o in offset]
+
+
+def quarter(weights: np.ndarray) -> np.ndarray:
+    """Differences over twice the distance have a quarter of the energy."""
+    return np.float32(0.25) * weights
+
+
+def gather(
+    fine: np.ndarray,
+    weights: Sequence[np.ndarray],
+    out: np.ndarray,
+    blocks: np.ndarray,
+    mask: np.ndarray = EVERYWHERE,
+) -> None:
+    """`out` = the weighted sums of the fine field over `blocks`, where `mask` is positive."""
+    kernels.coarsen(fine, *weights, mask, out, blocks)
+
+
+def interpolate(coarse: np.ndarray, offset: Offset, mask: np.ndarray, fine: np.ndarray, blocks: np.ndarray) -> None:
+    """Add the linear interpolant of the coarse field, where `mask` is positive."""
+    kernels.refine(coarse, *(o == 0.0 for o in offset), mask, fine, blocks)
+
+
+def every_other(nodes: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """A field at cell corners on the coarse grid of `shape`; beyond the fine one its border is continued."""
+    picks = [np.clip(2 * np.arange(-1, n), 0, m - 1) for n, m in zip(shape, nodes.shape)]
+    return np.ascontiguousarray(nodes[np.ix_(*picks)])

@@ -1,0 +1,92 @@
+"""Kernels between a grid and the one with cells twice as large.
+
+Coarse cell I covers the fine cells 2 (I - 1) and 2 (I - 1) + 1, so a coarse field has room for one empty layer on
+either side. Along an axis a sample sits at the centre of a cell or on its lower border ("node").
+"""
+
+import numpy as np
+
+from glug.grids.kernels import ONE, block_range
+from glug.jit import kernel, prange
+
+ZERO = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def coarsen(fine, weights_i, weights_j, weights_k, mask, coarse, blocks):
+    """coarse[I] = sum over o of weights[o] fine[2 I - 3 + o] along every axis, o = 0..3.
+
+    Zero where `mask` is, unless it is empty. Samples outside the fine field count as zero.
+    """
+    masked = mask.size > 0
+    ni, nj, nk = np.int64(fine.shape[0]), np.int64(fine.shape[1]), np.int64(fine.shape[2])
+    for t in prange(blocks.shape[0]):
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t, coarse.shape)
+        last = np.uint64(max(min(np.int64(k1) * 2 + 2, nk), 0))
+        first = np.uint64(min(max(np.int64(k0) * 2 - 3, 0), nk))
+        row = np.zeros(np.int64(coarse.shape[2]) * 2 + 6, np.float32)  # row[k + 3] belongs to fine k
+        three = np.uint64(3)
+        for ci in range(i0, i1):
+            for cj in range(j0, j1):
+                for k in range(first, last):
+                    row[k + three] = ZERO
+                for a in range(4):
+                    i = 2 * np.int64(ci) - 3 + a
+                    if i < 0 or i >= ni or weights_i[a] == ZERO:
+                        continue
+                    for b in range(4):
+                        j = 2 * np.int64(cj) - 3 + b
+                        if j < 0 or j >= nj or weights_j[b] == ZERO:
+                            continue
+                        s = weights_i[a] * weights_j[b]
+                        line = fine[np.uint64(i), np.uint64(j)]
+                        for k in range(first, last):
+                            row[k + three] += s * line[k]
+                w0, w1, w2, w3 = weights_k[0], weights_k[1], weights_k[2], weights_k[3]
+                for ck in range(k0, k1):
+                    k = ck + ck  # of fine 2 ck - 3
+                    a = w0 * row[k] + w1 * row[k + ONE] + w2 * row[k + ONE + ONE] + w3 * row[k + three]
+                    coarse[ci, cj, ck] = a
+                if masked:
+                    for ck in range(k0, k1):
+                        coarse[ci, cj, ck] = coarse[ci, cj, ck] if mask[ci, cj, ck] > ZERO else ZERO
+
+
+@kernel(inline=True)
+def parents(i, node):
+    """The two coarse samples around fine sample i, and the weight of the first."""
+    near = i // np.uint64(2) + ONE
+    odd = i % np.uint64(2) == ONE
+    if node:
+        return (near, near + ONE, np.float32(0.5)) if odd else (near, near, np.float32(1.0))
+    return (near, near + ONE, np.float32(0.75)) if odd else (near, near - ONE, np.float32(0.75))
+
+
+@kernel(parallel=True)
+def refine(coarse, node_i, node_j, node_k, mask, fine, blocks):
+    """fine += the coarse field, interpolated linearly along every axis, where `mask` is positive."""
+    for t in prange(blocks.shape[0]):
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t, fine.shape)
+        row = np.empty(coarse.shape[2] + 1, np.float32)
+        half = np.float32(0.5)
+        first, last = k0 // np.uint64(2), min(k1 // np.uint64(2) + np.uint64(3), np.uint64(coarse.shape[2]))
+        for i in range(i0, i1):
+            ia, ib, wi = parents(i, node_i)
+            for j in range(j0, j1):
+                ja, jb, wj = parents(j, node_j)
+                one = np.float32(1.0)
+                aa, ab = coarse[ia, ja], coarse[ia, jb]
+                ba, bb = coarse[ib, ja], coarse[ib, jb]
+                w0, w1, w2, w3 = wi * wj, wi * (one - wj), (one - wi) * wj, (one - wi) * (one - wj)
+                for k in range(first, last):
+                    row[k] = w0 * aa[k] + w1 * ab[k] + w2 * ba[k] + w3 * bb[k]
+                if node_k:
+                    for k in range(k0, k1):
+                        near = (k >> ONE) + ONE
+                        a = half * (row[near] + row[near + (k & ONE)])
+                        fine[i, j, k] += a if mask[i, j, k] > ZERO else ZERO
+                else:
+                    for k in range(k0, k1):
+                        near = (k >> ONE) + ONE
+                        a = np.float32(0.75) * row[near] + np.float32(0.25) * row[near - ONE + np.uint64(2) * (k & ONE)]
+                        fine[i, j, k] += a if mask[i, j, k] > ZERO else ZERO

@@ -1,0 +1,115 @@
+"""The grids of a pressure solve.
+
+Links between liquid cells are restricted, which bounds the fine energy of interpolated pressures at walls of any shape;
+links towards air follow anew on every level from the liquid's distance. A coarse cell is an unknown when fine unknowns
+lie around it and its centre is in the liquid: where the surface leaves a coarse cell it is left to finer grids.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.grids.coarsen import (
+    CELLS,
+    NODES,
+    PAIRS,
+    coarse_blocks,
+    coarse_shape,
+    gather,
+    interpolate,
+    quarter,
+    weights_at,
+)
+from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.grids.tiles import active_blocks
+from glug.physics import kernels, kernels_pressure
+from glug.solvers.cg import Vector
+from glug.solvers.multigrid import BOTTOM
+from glug.solvers.smoothers import coloured
+
+COARSEST = 8  # cells along the longest side, padding included
+PICK = np.array([0.0, 1.0, 0.0, 0.0], np.float32)  # the fine node at the coarse one
+HALF = np.float32(0.5)
+
+
+@dataclass
+class PressureLevel:
+    """The matrix of the links over the liquid cells of one grid.
+
+    `phi` is the liquid's distance in fine cells or metres (only ratios count), `area` the open fraction of faces;
+    `scale` is what a full link between neighbours weighs.
+    """
+
+    shape: tuple[int, int, int]
+    phi: np.ndarray
+    liquid: np.ndarray
+    area: Staggered
+    links: Staggered
+    diagonal: np.ndarray
+    blocks: np.ndarray
+    scale: float = 1.0
+    name: str = "pressure"
+
+    def __post_init__(self) -> None:
+        self.mask: Vector = (self.diagonal,)
+        self.unknowns = int(np.count_nonzero(self.diagonal))
+        self.colours = coloured(self.blocks)
+        self._sums = np.zeros(len(self.blocks))
+
+    def apply(self, d: Vector, q: Vector) -> float:
+        kernels.apply_pressure(d[0], q[0], *self.links, self.diagonal, self.blocks, self._sums)
+        return float(self._sums.sum())
+
+    def residual(self, b: Vector, x: Vector, r: Vector) -> None:
+        if x[0].dtype == np.float64:
+            kernels.residual_pressure(b[0], x[0], r[0], *self.links, self.diagonal, self.blocks)
+        else:
+            kernels_pressure.residual_pressure_fast(b[0], x[0], r[0], *self.links, self.diagonal, self.blocks)
+
+    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
+        kernels_pressure.relax_pressure(x[0], b[0], *self.links, self.diagonal, blocks, forward)
+
+    def restrict(self, r: Vector, coarse: "PressureLevel", b: Vector) -> None:
+        gather(r[0], weights_at(CENTRE), b[0], coarse.blocks, coarse.diagonal)
+
+    def interpolate(self, e: Vector, x: Vector) -> None:
+        interpolate(e[0], CENTRE, self.diagonal, x[0], self.blocks)
+
+
+def hierarchy(finest: PressureLevel) -> list[PressureLevel]:
+    """`finest` and ever coarser levels, down to one that is solved at once or has nothing left."""
+    levels = [finest]
+    while levels[-1].unknowns > BOTTOM and max(levels[-1].shape) > COARSEST:
+        coarse = coarser(levels[-1])
+        if coarse.unknowns == 0:
+            break
+        levels.append(coarse)
+    return levels
+
+
+def coarser(fine: PressureLevel) -> PressureLevel:
+    """The level with cells twice as large."""
+    grid = Grid(1.0, coarse_shape(fine.shape))
+    blocks = coarse_blocks(fine.blocks, grid.shape)
+    phi = np.full(grid.shape, 1.0, np.float32)
+    gather(fine.phi, [HALF * PAIRS] * 3, phi, blocks)
+    reach = grid.scalar()
+    gather(fine.liquid.astype(np.float32), [CELLS] * 3, reach, blocks)
+    liquid = ((reach > 0) & (phi < 0)).view(np.uint8)
+    for a in range(3):  # stencils do not reach the border
+        ends = np.moveaxis(liquid, a, 0)
+        ends[0] = 0
+        ends[-1] = 0
+
+    scale = 2.0 * fine.scale
+    area, links = grid.staggered(), grid.staggered()
+    for a in range(3):
+        gather(fine.area[a], [PICK if b == a else HALF * PAIRS for b in range(3)], area[a], blocks)
+        within = np.zeros(fine.links[a].shape, np.float32)
+        kernels_pressure.links_within(a, fine.links[a], fine.liquid, within)
+        gather(within, [quarter(NODES) if b == a else CELLS for b in range(3)], links[a], blocks)
+        kernels_pressure.coarse_links(a, phi, liquid, area[a], np.float32(scale), links[a])
+    diagonal = grid.scalar()
+    kernels_pressure.sum_links(*links, liquid, diagonal)
+    liquid = (diagonal > 0).view(np.uint8)
+    return PressureLevel(grid.shape, phi, liquid, area, links, diagonal, active_blocks(liquid), scale)

@@ -1,0 +1,147 @@
+"""A V-cycle that knows no physics, as a preconditioner of conjugate gradients.
+
+Levels supply their operator and the transfers between them; a smoother and its adjoint run before and after the
+coarse correction, and the restriction is the transpose of the interpolation, so the cycle is symmetric.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from glug.solvers import kernels
+from glug.solvers.cg import Vector, zeros_like
+
+BOTTOM = 400  # unknowns that a dense factorisation takes in a millisecond
+
+
+class Level(Protocol):
+    """One grid of a hierarchy, known through its actions.
+
+    `mask` is positive at unknowns; elsewhere every vector is zero.
+    """
+
+    mask: Vector
+    blocks: np.ndarray
+
+    def apply(self, x: Vector, q: Vector) -> float:
+        """q = A x; returns x . q."""
+        ...
+
+    def residual(self, b: Vector, x: Vector, r: Vector) -> None:
+        """r = b - A x."""
+        ...
+
+    def restrict(self, r: Vector, coarse: Any, b: Vector) -> None:
+        """b = P' r on the level `coarse`."""
+        ...
+
+    def interpolate(self, e: Vector, x: Vector) -> None:
+        """x += P e."""
+        ...
+
+
+class Smoother(Protocol):
+    """`scratch` is a vector that a smoother may spoil."""
+
+    def start(self, level: Any, b: Vector, x: Vector, scratch: Vector) -> None:
+        """x = what `forward` makes of zero."""
+        ...
+
+    def forward(self, level: Any, b: Vector, x: Vector, scratch: Vector) -> None:
+        """Improve x as a solution of A x = b."""
+        ...
+
+    def backward(self, level: Any, b: Vector, x: Vector, scratch: Vector) -> None:
+        """The adjoint of `forward`."""
+        ...
+
+
+class Multigrid:
+    """z = M r by one V-cycle; M is symmetric and positive."""
+
+    def __init__(self, levels: Sequence[Level], smoother: Smoother, repeats: int = 0):
+        self.levels, self.smoother, self.repeats = levels, smoother, repeats
+        self._sums = np.zeros(len(levels[0].blocks) * len(levels[0].mask))
+        self._vectors = [tuple(zeros_like(level) for _ in range(3)) for level in levels[1:]]
+        direct = unknowns(levels[-1]) <= BOTTOM
+        self._bottom: Bottom = DirectBottom(levels[-1]) if direct else SweptBottom(smoother)
+
+    def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
+        """z = M r; returns r . z."""
+        self.cycle(0, r, z, scratch)
+        kernels.dot(r, z, self.levels[0].blocks, self._sums)
+        return float(self._sums.sum())
+
+    def cycle(self, depth: int, b: Vector, x: Vector, r: Vector, fresh: bool = True) -> None:
+        """Improve x on the level `depth`; `fresh` when x is to start from zero."""
+        level = self.levels[depth]
+        if depth == len(self.levels) - 1:
+            self._bottom.solve(level, b, x, r)
+            return
+        coarse_b, coarse_x, coarse_r = self._vectors[depth]
+        (self.smoother.start if fresh else self.smoother.forward)(level, b, x, r)
+        level.residual(b, x, r)
+        level.restrict(r, self.levels[depth + 1], coarse_b)
+        self.cycle(depth + 1, coarse_b, coarse_x, coarse_r)
+        if depth + 2 < len(self.levels) and depth < self.repeats:
+            self.cycle(depth + 1, coarse_b, coarse_x, coarse_r, fresh=False)
+        level.interpolate(coarse_x, x)
+        self.smoother.backward(level, b, x, r)
+
+
+class Bottom(Protocol):
+    def solve(self, level: Level, b: Vector, x: Vector, scratch: Vector) -> None: ...
+
+
+def unknowns(level: Level) -> int:
+    return sum(int(np.count_nonzero(m)) for m in level.mask)
+
+
+class DirectBottom:
+    """The coarsest level by a dense Cholesky factorisation."""
+
+    def __init__(self, level: Level):
+        from scipy.linalg import cho_factor
+
+        self._index = [np.flatnonzero(m) for m in level.mask]
+        ends = np.cumsum([0, *(len(i) for i in self._index)])
+        self._parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        matrix = np.zeros((ends[-1], ends[-1]))
+        x, q = zeros_like(level), zeros_like(level)
+        for c, index in enumerate(self._index):
+            for n, where in enumerate(index):
+                x[c].ravel()[where] = 1.0
+                level.apply(x, q)
+                x[c].ravel()[where] = 0.0
+                matrix[:, self._parts[c].start + n] = self._gather(q)
+        # Where nothing fixes the level (a closed pressure problem) the smallest shift makes it definite.
+        matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-7
+        self._factor = cho_factor(0.5 * (matrix + matrix.T), lower=True) if len(matrix) else None
+
+    def _gather(self, v: Vector) -> np.ndarray:
+        return np.concatenate([a.ravel()[i] for a, i in zip(v, self._index)]).astype(np.float64)
+
+    def solve(self, level: Level, b: Vector, x: Vector, scratch: Vector) -> None:
+        from scipy.linalg import cho_solve
+
+        if self._factor is None:
+            return
+        solution = cho_solve(self._factor, self._gather(b), check_finite=False)
+        for a, index, part in zip(x, self._index, self._parts):
+            a.ravel()[index] = solution[part]
+
+
+class SweptBottom:
+    """The coarsest level by many sweeps forwards and as many backwards, where it is too large to factorise."""
+
+    def __init__(self, smoother: Smoother, sweeps: int = 20):
+        self._smoother, self._sweeps = smoother, sweeps
+
+    def solve(self, level: Level, b: Vector, x: Vector, scratch: Vector) -> None:
+        self._smoother.start(level, b, x, scratch)
+        for _ in range(self._sweeps - 1):
+            self._smoother.forward(level, b, x, scratch)
+        for _ in range(self._sweeps):
+            self._smoother.backward(level, b, x, scratch)

@@ -1,0 +1,105 @@
+"""The linear systems that benches and tests of solvers share.
+
+`half_full` is the published test problem (Aanjaneya et al. 2019, Tables 1 and 2): a unit box with walls and a solid
+ball (its radius is not given: 0.2), liquid where x - 1/2 + sin(x y z) / 4 < 0. `splash` is a wavy pool under hundreds
+of droplets, with a ball in it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.grids.regular import CENTRE, FACES, Grid
+from glug.physics.pressure import PressureProblem
+from glug.physics.viscosity import ViscosityProblem
+from glug.physics.viscosity_levels import ViscosityLevel
+from glug.solvers.cg import Vector
+
+PADDING = 3  # empty cells around the liquid and the walls
+BOX = Walls((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+DELTA_AT = 0.1
+DROPLETS = 400
+
+
+@dataclass(frozen=True)
+class StillBall:
+    """A solid ball at rest."""
+
+    centre: tuple[float, float, float]
+    radius: float
+    moving: bool = False
+
+    def distance(self, points: np.ndarray, t: float) -> np.ndarray:
+        return np.linalg.norm(points - np.array(self.centre), axis=-1) - self.radius
+
+    def velocity(self, points: np.ndarray, t: float) -> np.ndarray:
+        return np.zeros_like(points)
+
+    def bounds(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        return np.array(self.centre) - self.radius, np.array(self.centre) + self.radius
+
+
+def window(n: int, upper: tuple[float, float, float]) -> Grid:
+    """The cells of a unit box at `n` cells along a side, from its corner to `upper`, with padding."""
+    i, j, k = (int(np.ceil(n * u)) + 2 * PADDING + 1 for u in upper)
+    return Grid(1.0 / n, (i, j, k), (-PADDING,) * 3)
+
+
+def half_full(n: int) -> tuple[Grid, np.ndarray, SolidField]:
+    """The published liquid and solids: grid, liquid distance, solids."""
+    grid = window(n, (0.5, 1.0, 1.0))
+    x, y, z = np.meshgrid(*grid.coordinates(CENTRE), indexing="ij", sparse=True)
+    phi = (x - 0.5 + 0.25 * np.sin(x * y * z)).astype(np.float32)
+    return grid, phi, sample_solids(grid, BOX, [StillBall((0.5, 0.5, 0.5), 0.2)], 0.0)
+
+
+def viscosity_problem(n: int) -> ViscosityProblem:
+    """The published problem with mu dt / rho = 1 (not given there)."""
+    grid, phi, solid = half_full(n)
+    return ViscosityProblem.build(grid, phi, solid, float(n * n))
+
+
+def splash(n: int, seed: int = 0) -> PressureProblem:
+    """A wavy pool, hundreds of droplets above it and a solid ball in it."""
+    rng = np.random.default_rng(seed)
+    grid = window(n, (1.0, 1.0, 1.0))
+    x, y, z = np.meshgrid(*grid.coordinates(CENTRE), indexing="ij", sparse=True)
+    phi = (y - 0.4 - 0.05 * np.sin(9 * x + 2) * np.cos(7 * z)).astype(np.float32)
+    centres = rng.uniform((0.02, 0.45, 0.02), (0.98, 0.95, 0.98), (DROPLETS, 3))
+    radii = rng.uniform(0.006, 0.03, DROPLETS)
+    for centre, radius in zip(centres, radii):
+        low = np.floor((centre - radius - grid.corner) / grid.dx).astype(int) - 3
+        high = np.ceil((centre + radius - grid.corner) / grid.dx).astype(int) + 3
+        part = tuple(slice(max(a, 0), b) for a, b in zip(low, high))
+        px, py, pz = (c[p] for c, p in zip(grid.coordinates(CENTRE), part))
+        r2 = (
+            (px - centre[0])[:, None, None] ** 2
+            + (py - centre[1])[None, :, None] ** 2
+            + (pz - centre[2])[None, None, :] ** 2
+        )
+        np.minimum(phi[part], np.sqrt(r2) - radius, out=phi[part])
+    solid = sample_solids(grid, BOX, [StillBall((0.5, 0.3, 0.5), 0.15)], 0.0)
+    return PressureProblem.build(grid, phi, solid)
+
+
+def delta(grid: Grid, system: ViscosityLevel) -> Vector:
+    """One at the faces nearest to (0.1, 0.1, 0.1), zero elsewhere."""
+    b = tuple(np.zeros(m.shape, np.float32) for m in system.mask)
+    for a, offset in enumerate(FACES):
+        b[a][tuple(np.round((DELTA_AT - grid.corner) / grid.dx - np.array(offset)).astype(int))] = 1.0
+    return b
+
+
+def smooth(grid: Grid, system: ViscosityLevel, seed: int = 0) -> Vector:
+    """The sum of four random waves of a few lengths per box."""
+    rng = np.random.default_rng(seed)
+    b = []
+    for a, offset in enumerate(FACES):
+        x, y, z = np.meshgrid(*grid.coordinates(offset), indexing="ij", sparse=True)
+        total = np.zeros((), np.float64)
+        for _ in range(4):
+            k = 4.0 * rng.normal(size=3)
+            total = total + np.sin(k[0] * x + k[1] * y + k[2] * z + rng.uniform(0, 6))
+        b.append(np.where(system.mask[a] > 0, total, 0.0).astype(np.float32))
+    return tuple(b)
