@@ -305,15 +305,18 @@ def bench(
     threads: Annotated[
         list[int] | None, typer.Option(metavar="T", min=1, help="May be given more than once [1 and 2].")
     ] = None,
-    resolution: Resolution = None,
+    resolution: Annotated[
+        int | None, typer.Option("--resolution", "--n", metavar="N", min=1, help="Cells along the longest side.")
+    ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps to measure.")] = None,
+    solver: Annotated[str | None, typer.Option(metavar="NAME", help="One solver of a solve bench [all].")] = None,
 ) -> None:
     """Measure speed and memory, each case in a process of its own."""
     from glug.studies.registry import BENCHES, BenchOptions, run_bench
 
     if name is None:
         return _list(BENCHES, "glug bench NAME")
-    options = BenchOptions(threads=threads or (1, 2), resolution=resolution, steps=steps)
+    options = BenchOptions(threads=threads or (1, 2), resolution=resolution, steps=steps, solver=solver)
     return _report(run_bench(name, options), json, show=False)
 
 

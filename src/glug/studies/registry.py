@@ -26,6 +26,7 @@ class BenchOptions:
     threads: Sequence[int] = (1, 2)  # one process for each
     resolution: int | None = None  # cells along the longest side; None is the bench's own
     steps: int | None = None
+    solver: str | None = None  # one solver by name; None is all
     say: Callable[[str], None] = field(default=print)  # progress and the report, line by line
 
 
@@ -77,8 +78,10 @@ BENCHES: Mapping[str, Entry] = {
     "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
     "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),
+    "pressure-solve": Entry("glug.studies.pressure_solve", "projection of a splash by every solver"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
     "view": Entry("glug.studies.viewing", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"),
+    "viscosity-solve": Entry("glug.studies.viscosity_solve", "the published viscosity problem by every solver"),
 }
 
 
