@@ -272,21 +272,28 @@ def validate(
     if every:
         names = [key for key, entry in STUDIES.items() if run is not None or not entry.needs_run]
     elif name is None:
-        return _list(STUDIES, "glug validate NAME")
+        _list(STUDIES, "glug validate NAME")
+        return
     else:
         names = [name]
     options = StudyOptions(largest_grid=largest, run=run)
     rows = []
     for each in names:
-        found = run_study(each, options)
+        try:
+            found = run_study(each, options)
+        except InputError as error:
+            if not every:
+                raise
+            print(f"{each} left out: {error}\n")
+            continue
         _report(found, None, show=True)
         _illustrate(each, found, plots, pages)
         rows += found
+        _report(rows, json, show=False)  # what is done is kept, whatever follows
     if pages is not None:
         from glug.studies.pages import write_index
 
         write_index(pages)
-    return _report(rows, json, show=False)
 
 
 def _illustrate(name: str, rows: Sequence[Any], plots: Path, pages: Path | None) -> None:

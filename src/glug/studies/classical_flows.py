@@ -333,7 +333,7 @@ FLOWS: dict[str, Callable[[int], Flow]] = {"taylor-couette": TaylorCouette, "tay
 def study(options: StudyOptions) -> list[StudyRow]:
     """Errors with orders, then named values beside those of the formula."""
     name = options.name
-    numbers = grids(options.largest_grid, COARSEST, USUAL_LARGEST)
+    numbers = grids(options.largest_grid, COARSEST, USUAL_LARGEST, USUAL_LARGEST)
     errors: dict[int, Errors] = {}
     scalars = []
     for n in numbers:

@@ -3,7 +3,9 @@
 The source gives neither its domain nor how it resampled its reference (155 cells along a side), so only orders can
 be compared. Here the domain is [-1.5, 1.5]^3, the reference our own solution on 48 cells, interpolated linearly
 to the coarse samples; counted are the samples that lie deeper in the liquid than the reference's cell diagonal,
-where all eight neighbours of the interpolation are in the liquid.
+where all eight neighbours of the interpolation are in the liquid. The published orders (0.3 to 1.1) are not
+reproduced: ours are larger, because at 12 cells the inner ball has a radius of one cell, so that 12 to 24 is not yet
+asymptotic, and because a reference of 48 cells flatters them.
 """
 
 from __future__ import annotations
@@ -81,6 +83,6 @@ class Ball:
 
 def study(options: StudyOptions) -> list[StudyRow]:
     """Orders between 12 and 24 cells; errors are beside the published ones, but not comparable."""
-    numbers = grids(min(options.largest_grid or LARGEST, LARGEST), COARSEST, LARGEST)
+    numbers = grids(options.largest_grid, COARSEST, LARGEST, LARGEST)
     reference = Ball(REFERENCE)
     return convergence_rows(options.name, "Table 4.9", numbers, lambda n: Ball(n).errors(reference), "4.9")

@@ -129,4 +129,4 @@ def _rows(name: str, numbers: list[int]) -> Iterator[StudyRow]:
 
 def study(options: StudyOptions) -> list[StudyRow]:
     """A table per condition."""
-    return list(_rows(options.name, grids(options.largest_grid, COARSEST, USUAL_LARGEST)))
+    return list(_rows(options.name, grids(options.largest_grid, COARSEST, USUAL_LARGEST, USUAL_LARGEST)))

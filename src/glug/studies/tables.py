@@ -32,9 +32,11 @@ def published() -> dict[tuple[str, str, int], tuple[float, float]]:
     }
 
 
-def grids(largest: int | None, coarsest: int = COARSEST, usual: int = USUAL_LARGEST) -> list[int]:
-    """coarsest, twice that, ... up to `largest`."""
-    end = usual if largest is None else largest
+def grids(
+    largest: int | None, coarsest: int = COARSEST, usual: int = USUAL_LARGEST, finest: int | None = None
+) -> list[int]:
+    """coarsest, twice that, ... up to `largest`, but not beyond `finest`, where a study has one."""
+    end = usual if largest is None else min(largest, finest or largest)
     if end < coarsest:
         raise InputError(f"--max {end}: the coarsest grid of this study has {coarsest} cells along a side")
     return [coarsest << k for k in range(int(math.log2(end / coarsest)) + 1)]

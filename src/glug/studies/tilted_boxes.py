@@ -131,5 +131,5 @@ def stirred(numbers: list[int], name: str) -> list[StudyRow]:
 
 
 def study(options: StudyOptions) -> list[StudyRow]:
-    numbers = grids(None if options.largest_grid is None else min(options.largest_grid, USUAL), COARSEST, USUAL)
+    numbers = grids(options.largest_grid, COARSEST, USUAL, USUAL)
     return (rotated_vortex if options.name == "rotated-vortex" else stirred)(numbers, options.name)
