@@ -58,7 +58,7 @@ def test_pressure(phi: np.ndarray, solid: SolidField, seed: int):
     problem = PressureProblem.build(GRID, phi, solid)
     if problem.system.unknowns and problem.components.free.all():
         levels = pressure_levels.hierarchy(problem.system)
-        check(Multigrid(levels, GaussSeidel(2), 2), np.random.default_rng(seed))
+        check(Multigrid(levels, GaussSeidel(2)), np.random.default_rng(seed))
 
 
 def test_a_smoother_without_its_adjoint_is_not_symmetric():

@@ -76,7 +76,7 @@ def test_a_preconditioner_that_does_not_help_is_given_up():
     x = zeros_like(system, np.float64)
     stats = solve_with_fallback(system, [useless, lambda: Diagonal(g, system.blocks)], b, x, 1e-6, 1000)
     assert stats.converged
-    assert stats.iterations > 100
+    assert stats.iterations > 60
 
 
 def test_a_right_hand_side_that_is_not_finite_names_the_solve():

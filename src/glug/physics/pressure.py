@@ -25,7 +25,7 @@ from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
 
-SWEEPS, REPEATS = 2, 2  # of the default cycle
+SWEEPS = 2  # of the default cycle
 
 
 @dataclass
@@ -75,7 +75,7 @@ class PressureProblem:
 
         def multigrid() -> Preconditioner:
             if self._multigrid is None:
-                cycle = Multigrid(hierarchy(self.system), GaussSeidel(SWEEPS), REPEATS)
+                cycle = Multigrid(hierarchy(self.system), GaussSeidel(SWEEPS))
                 self._multigrid = Cycle(self.system, cycle)
             return self._multigrid
 

@@ -66,6 +66,13 @@ class PressureLevel:
         else:
             kernels_pressure.residual_pressure_fast(b[0], x[0], r[0], *self.links, self.diagonal, self.blocks)
 
+    def springs(self) -> np.ndarray:
+        """What ties every liquid cell to air."""
+        within = np.zeros_like(self.diagonal)
+        links = (links_within(k, a, self.liquid) for a, k in enumerate(self.links))
+        kernels_pressure.sum_links(*links, self.liquid, within)
+        return np.maximum(self.diagonal - within, np.float32(0.0))
+
     def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
         kernels_pressure.relax_pressure(x[0], b[0], *self.links, self.diagonal, blocks, forward)
 
@@ -74,6 +81,13 @@ class PressureLevel:
 
     def interpolate(self, e: Vector, x: Vector) -> None:
         interpolate(e[0], CENTRE, self.diagonal, x[0], self.blocks)
+
+
+def links_within(link: np.ndarray, axis: int, liquid: np.ndarray) -> np.ndarray:
+    """The links between two liquid cells."""
+    out = np.zeros_like(link)
+    kernels_pressure.links_within(axis, link, liquid, out)
+    return out
 
 
 def hierarchy(finest: PressureLevel) -> list[PressureLevel]:
@@ -105,11 +119,19 @@ def coarser(fine: PressureLevel) -> PressureLevel:
     area, links = grid.staggered(), grid.staggered()
     for a in range(3):
         gather(fine.area[a], [PICK if b == a else HALF * PAIRS for b in range(3)], area[a], blocks)
-        within = np.zeros(fine.links[a].shape, np.float32)
-        kernels_pressure.links_within(a, fine.links[a], fine.liquid, within)
-        gather(within, [quarter(NODES) if b == a else CELLS for b in range(3)], links[a], blocks)
+        gather(
+            links_within(fine.links[a], a, fine.liquid),
+            [quarter(NODES) if b == a else CELLS for b in range(3)],
+            links[a],
+            blocks,
+        )
         kernels_pressure.coarse_links(a, phi, liquid, area[a], np.float32(scale), links[a])
-    diagonal = grid.scalar()
+    diagonal, held, within = grid.scalar(), grid.scalar(), grid.scalar()
     kernels_pressure.sum_links(*links, liquid, diagonal)
+    kernels_pressure.sum_links(*(links_within(k, a, liquid) for a, k in enumerate(links)), liquid, within)
+    # Air thinner than a coarse cell: what ties fine cells to it must not be lost, or the level would be singular.
+    gather(fine.springs(), [CELLS] * 3, held, blocks)
+    lost = (liquid > 0) & (diagonal <= within) & (held > 0)
+    diagonal[lost] += np.minimum(held[lost], np.float32(scale))
     liquid = (diagonal > 0).view(np.uint8)
     return PressureLevel(grid.shape, phi, liquid, area, links, diagonal, active_blocks(liquid), scale)

@@ -178,10 +178,11 @@ def preconditioners(system: ViscosityLevel, solver: str) -> list[Callable[[], Pr
     def jacobi() -> Preconditioner:
         return Diagonal(system.diagonal(), system.blocks)
 
-    def multigrid() -> Preconditioner:
-        return Cycle(system, Multigrid(hierarchy(system), GaussSeidel(SWEEPS), REPEATS))
+    def multigrid(repeats: int = REPEATS) -> Preconditioner:
+        return Cycle(system, Multigrid(hierarchy(system), GaussSeidel(SWEEPS), repeats))
 
-    return [jacobi] if solver == "jacobi-cg" else [multigrid, jacobi]
+    # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
+    return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]
 
 
 def stress_weights(grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float) -> StressWeights:

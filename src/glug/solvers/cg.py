@@ -20,7 +20,7 @@ Vector = tuple[np.ndarray, ...]
 # The recurrence may run this far below the residual at its start before it is replaced by the true one:
 # float32 keeps about seven digits, of which cancellation in a stencil takes three.
 TRUST = 1e-3
-PATIENCE = 100  # iterations after which a preconditioner that should take a dozen is given up
+PATIENCE = 60  # iterations after which a preconditioner that should take a dozen is given up
 DRIFT = 1.5  # true over recurrent residual, above which the recurrence is given up
 
 

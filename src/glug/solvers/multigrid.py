@@ -108,17 +108,37 @@ class DirectBottom:
         self._index = [np.flatnonzero(m) for m in level.mask]
         ends = np.cumsum([0, *(len(i) for i in self._index)])
         self._parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
-        matrix = np.zeros((ends[-1], ends[-1]))
-        x, q = zeros_like(level), zeros_like(level)
-        for c, index in enumerate(self._index):
-            for n, where in enumerate(index):
-                x[c].ravel()[where] = 1.0
-                level.apply(x, q)
-                x[c].ravel()[where] = 0.0
-                matrix[:, self._parts[c].start + n] = self._gather(q)
+        matrix = self._assemble(level)
         # Where nothing fixes the level (a closed pressure problem) the smallest shift makes it definite.
         matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-7
         self._factor = cho_factor(0.5 * (matrix + matrix.T), lower=True) if len(matrix) else None
+
+    def _assemble(self, level: Level) -> np.ndarray:
+        """The matrix, column by column. Rows reach one sample along every axis, so every third column fits in one
+        product: 27 products per component.
+        """
+        places = [np.stack(np.unravel_index(i, m.shape)) for i, m in zip(self._index, level.mask)]
+        number = [np.full(m.shape, -1) for m in level.mask]
+        for n, index, part in zip(number, self._index, self._parts):
+            n.ravel()[index] = np.arange(part.start, part.stop)
+        total = self._parts[-1].stop
+        matrix = np.zeros((total, total))
+        x, q = zeros_like(level), zeros_like(level)
+        for c, mask in enumerate(level.mask):
+            for colour in itertools.product(range(3), repeat=3):
+                every_third = tuple(slice(o, None, 3) for o in colour)
+                x[c][every_third] = mask[every_third] > 0
+                level.apply(x, q)
+                x[c][every_third] = 0.0
+                offset = np.array(colour)[:, None]
+                for place, part, row in zip(places, self._parts, q):
+                    source = place + (offset - place + 1) % 3 - 1
+                    inside = ((source >= 0) & (source < np.array(mask.shape)[:, None])).all(axis=0)
+                    column = number[c][tuple(source[:, inside])]
+                    known = column >= 0
+                    rows = np.arange(part.start, part.stop)[inside][known]
+                    matrix[rows, column[known]] = row[tuple(place[:, inside][:, known])]
+        return matrix
 
     def _gather(self, v: Vector) -> np.ndarray:
         return np.concatenate([a.ravel()[i] for a, i in zip(v, self._index)]).astype(np.float64)
