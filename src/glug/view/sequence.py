@@ -184,8 +184,6 @@ def _engine(
     scene: Scene, camera: Camera, material: Material, options: RenderOptions, note: Callable[[str], None]
 ) -> Engine:
     wanted = options.engine
-    if wanted == "mitsuba":
-        require("mitsuba", "render", "rendering with Mitsuba")
     if scene.domain.dim == 2:
         if wanted == "mitsuba":
             raise InputError("Mitsuba renders 3D scenes; a 2D scene takes --renderer plain")
@@ -195,6 +193,7 @@ def _engine(
         wanted = "plain"
     if wanted == "plain":
         return PlainEngine(scene, camera, material, options.size)
+    require("mitsuba", "render", "rendering with Mitsuba")
     from glug.view.mitsuba_engine import MitsubaEngine
 
     engine = MitsubaEngine(scene, camera, material, options.size, options.samples)
