@@ -1,7 +1,7 @@
 """The only place that configures Numba.
 
-Kernels are compiled lazily, cached on disk and counted. The cache folder is keyed on a hash of every
-`kernels.py` in the package, because Numba alone misses an edited callee in another file.
+Kernels are compiled lazily, cached on disk and counted. The cache folder of a kernel is keyed on a hash of its
+module and of the modules of the package it imports, because Numba alone misses an edited callee in another file.
 
 Environment:
     GLUG_CACHE_DIR   where compiled kernels are kept (default: the user's cache folder)
@@ -11,6 +11,7 @@ Environment:
 import functools
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,22 +28,31 @@ FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 _dispatchers: list[Any] = []
 
 
-def _source_hash() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.rglob("kernels*.py")):
-        digest.update(path.read_bytes())
-    digest.update(Path(__file__).read_bytes())
-    return digest.hexdigest()[:16]
+PACKAGE = Path(__file__).parent
+IMPORTS = re.compile(r"^from glug\.([\w.]+) import", re.MULTILINE)
 
 
-def cache_folder() -> Path:
-    """The folder of the kernels compiled from the present sources."""
+def _sources(path: Path) -> set[Path]:
+    """A module of the package and, through any number of steps, the modules it imports from it."""
+    found, new = set(), {path}
+    while new:
+        found |= new
+        names = {name for path in new for name in IMPORTS.findall(path.read_text())}
+        files = {PACKAGE.joinpath(*name.split(".")).with_suffix(".py") for name in names}
+        new = {file for file in files if file.exists()} - found
+    return found
+
+
+@functools.cache
+def cache_folder(module: str) -> Path:
+    """The folder of the kernels compiled from the present sources of a module file."""
     base = os.environ.get("GLUG_CACHE_DIR")
     root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "glug"
-    return root / "kernels" / _source_hash()
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(_sources(Path(module)) | {Path(__file__)}):
+        digest.update(path.read_bytes())
+    return root / "kernels" / digest.hexdigest()[:16]
 
-
-numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
 
 # Threads that wait at a barrier spin for some microseconds and then sleep. Spinning on makes a small kernel fifty
 # times slower as soon as other programs want the cores (8.0 ms against 0.15 ms for a 48^3 vector update), sleeping
@@ -61,6 +71,7 @@ def kernel(function: Callable | None = None, *, parallel: bool = False, inline: 
         return functools.partial(kernel, parallel=parallel, inline=inline, nan=nan)
     if DEBUG:
         return function
+    numba.config.CACHE_DIR = str(cache_folder(function.__code__.co_filename))  # type: ignore[attr-defined]
     dispatcher = numba.njit(
         cache=not inline,
         parallel=parallel,
