@@ -1,0 +1,50 @@
+"""Kernels of reduced unknowns: sparse rows J per body, gathered by body and, transposed, by sample.
+
+Both directions gather, so no two threads write to one place; sums run in the order of the entries, so the result does
+not depend on the number of threads.
+"""
+
+import numpy as np
+
+from glug.grids.kernels import block_range
+from glug.jit import kernel, prange
+
+
+@kernel(parallel=True)
+def sum_rows(x, cell, coefficient, chunks, out):
+    """out[t] = sum over the entries of chunk t of coefficient * x[cell]."""
+    m = coefficient.shape[1]
+    for t in prange(chunks.shape[0]):
+        for c in range(m):
+            out[t, c] = 0.0
+        for e in range(chunks[t, 0], chunks[t, 1]):
+            value = np.float64(x[cell[e]])
+            for c in range(m):
+                out[t, c] += coefficient[e, c] * value
+
+
+@kernel(parallel=True)
+def spread_rows(z, touched, first, order, body, coefficient, out):
+    """out[t] = sum over the entries at sample touched[t] of coefficient . z[body]."""
+    m = coefficient.shape[1]
+    for t in prange(touched.shape[0]):
+        total = 0.0
+        for n in range(first[t], first[t + 1]):
+            e = order[n]
+            for c in range(m):
+                total += coefficient[e, c] * z[body[e], c]
+        out[t] = total
+
+
+@kernel(parallel=True)
+def subtract_scaled(z, w, blocks, scale):
+    """z -= scale w."""
+    count = blocks.shape[0]
+    for t in prange(count * len(z)):
+        c = t // count
+        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, z[c].shape)
+        zc, wc = z[c], w[c]
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                for k in range(k0, k1):
+                    zc[i, j, k] -= scale * wc[i, j, k]

@@ -1,0 +1,213 @@
+"""Systems A + J' S J: a grid's operator with a few reduced unknowns per body eliminated.
+
+A rigid body (6 unknowns), an affine region (11) or a bubble of one pressure (1) meets the grid in sparse rows J; S is
+its small symmetric matrix. Eliminating unknowns v from [A, -B; -B', C] gives A - B C^-1 B': there S = -C^-1.
+J' S J is applied in factored form and never assembled.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.solvers import kernels_low_rank as kernels
+from glug.solvers.cg import System, Vector, zeros_like
+
+Rows = tuple[np.ndarray, np.ndarray]
+"""Samples (n,) as flat indices into all components of a vector laid end to end, and coefficients (n, m)."""
+
+CHUNK = 2048  # entries that one thread sums at a time
+LEAST_MARGIN = 1e-3  # of S^-1, that a correction leaves to keep the preconditioner positive
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The rows of all bodies in one component of the vectors, and the same by sample."""
+
+    cell: np.ndarray
+    coefficient: np.ndarray
+    body: np.ndarray  # of every entry
+    chunks: np.ndarray  # (k, 2) ranges of entries, each of one body
+    touched: np.ndarray  # samples, each once
+    first: np.ndarray  # where their entries begin in `order`
+    order: np.ndarray
+
+    @classmethod
+    def build(cls, cell: np.ndarray, coefficient: np.ndarray, body: np.ndarray) -> "_Part":
+        ends = np.flatnonzero(np.diff(body, append=-1)) + 1 if len(body) else np.zeros(0, np.int64)
+        starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)[: len(ends)]
+        pairs = [(s, min(s + CHUNK, b)) for a, b in zip(starts, ends) for s in range(a, b, CHUNK)]
+        order = np.argsort(cell, kind="stable")
+        touched, first = np.unique(cell[order], return_index=True)
+        return cls(
+            cell,
+            coefficient,
+            body,
+            np.array(pairs, np.int64).reshape(-1, 2),
+            touched,
+            np.append(first, len(cell)).astype(np.int64),
+            order,
+        )
+
+
+class LowRank:
+    """J' S J of bodies with m reduced unknowns each.
+
+    mask    of the system: entries at samples without an unknown are left out
+    rows    J' of every body
+    S       (bodies, m, m), symmetric, of either sign
+    """
+
+    def __init__(self, mask: Vector, rows: Sequence[Rows], S: np.ndarray):
+        self.S = np.asarray(S, np.float64)
+        self.bodies, self.m = self.S.shape[:2]
+        if len(rows) != self.bodies:
+            raise ValueError(f"{len(rows)} bodies have rows, {self.bodies} have a matrix")
+        none = np.zeros(0, np.int64), np.zeros((0, self.m))
+        cell = np.concatenate([none[0], *(np.asarray(c, np.int64) for c, _ in rows)])
+        coefficient = np.concatenate([none[1], *(np.asarray(k, np.float64).reshape(-1, self.m) for _, k in rows)])
+        body = np.repeat(np.arange(self.bodies), [len(c) for c, _ in rows])
+        self._parts = []
+        begin = 0
+        for m in mask:
+            mine = np.flatnonzero((cell >= begin) & (cell < begin + m.size))
+            mine = mine[m.reshape(-1)[cell[mine] - begin] > 0]
+            self._parts.append(_Part.build(cell[mine] - begin, coefficient[mine], body[mine]))
+            begin += m.size
+
+    @property
+    def rank(self) -> int:
+        """Number of reduced unknowns."""
+        return self.bodies * self.m
+
+    def sums(self, x: Vector) -> np.ndarray:
+        """J x, (bodies, m), in float64."""
+        y = np.zeros((self.bodies, self.m))
+        for part, component in zip(self._parts, x):
+            if len(part.chunks):
+                partial = np.empty((len(part.chunks), self.m))
+                kernels.sum_rows(component.reshape(-1), part.cell, part.coefficient, part.chunks, partial)
+                np.add.at(y, part.body[part.chunks[:, 0]], partial)
+        return y
+
+    def spread(self, z: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """J' z: samples and values, per component."""
+        z = np.ascontiguousarray(z, np.float64)
+        found = []
+        for part in self._parts:
+            values = np.empty(len(part.touched))
+            if len(values):
+                kernels.spread_rows(z, part.touched, part.first, part.order, part.body, part.coefficient, values)
+            found.append((part.touched, values))
+        return found
+
+    def add(self, z: np.ndarray, q: Vector) -> None:
+        """q += J' z."""
+        for component, (touched, values) in zip(q, self.spread(z)):
+            component.reshape(-1)[touched] += values
+
+    def times_matrix(self, y: np.ndarray) -> np.ndarray:
+        """S y, body by body."""
+        return np.einsum("bij,bj->bi", self.S, y)
+
+    def diagonal(self, diagonal: Vector) -> Vector:
+        """`diagonal` of A with that of J' S J added."""
+        out = tuple(d.copy() for d in diagonal)
+        for component, part in zip(out, self._parts):
+            # Entries of one body at one sample add up before they are squared.
+            pair, where = np.unique(part.cell * self.bodies + part.body, return_inverse=True)
+            k = np.zeros((len(pair), self.m))
+            np.add.at(k, where, part.coefficient)
+            body = pair % self.bodies if self.bodies else pair
+            np.add.at(component.reshape(-1), pair // max(1, self.bodies), np.einsum("ei,eij,ej->e", k, self.S[body], k))
+        return out
+
+
+class Coupled:
+    """The system A + J' S J."""
+
+    def __init__(self, system: System, low_rank: LowRank):
+        self.system, self.low_rank = system, low_rank
+        self.name, self.unknowns = system.name, system.unknowns
+        self.mask, self.blocks = system.mask, system.blocks
+
+    def apply(self, d: Vector, q: Vector) -> float:
+        """q = (A + J' S J) d; returns d . q."""
+        total = self.system.apply(d, q)
+        y = self.low_rank.sums(d)
+        z = self.low_rank.times_matrix(y)
+        self.low_rank.add(z, q)
+        return total + float((y * z).sum())
+
+    def residual(self, b: Vector, x: Vector, r: Vector) -> None:
+        """r = b - (A + J' S J) x in float64.
+
+        What A and the bodies contribute may cancel, so b - J' S J x goes into A's residual, and what float32 cannot
+        hold of it is added afterwards.
+        """
+        low = self.low_rank
+        shares = low.spread(low.times_matrix(low.sums(x)))
+        kept, rest = [], []
+        for component, (touched, values) in zip(b, shares):
+            flat = component.reshape(-1)
+            kept.append(flat[touched])
+            exact = flat[touched].astype(np.float64) - values
+            flat[touched] = exact
+            rest.append(exact - flat[touched])
+        self.system.residual(b, x, r)
+        for component, out, (touched, _), old, more in zip(b, r, shares, kept, rest):
+            component.reshape(-1)[touched] = old
+            out.reshape(-1)[touched] += more
+
+
+class Woodbury:
+    """A cycle M for A, corrected for the low rank: (M^-1 + J' S J)^-1 = M - W (S^-1 + J W)^-1 W',  W = M J'.
+
+    W takes a cycle and a vector of memory for every reduced unknown: for few bodies whose S is large, or negative.
+    """
+
+    def __init__(self, precondition: Callable[[Vector, Vector, Vector], float], system: System, low_rank: LowRank):
+        self.precondition, self.low_rank, self.blocks = precondition, low_rank, system.blocks
+        self._W: list[Vector] = []
+        n = low_rank.rank
+        T = np.empty((n, n))
+        b, scratch = zeros_like(system), zeros_like(system)
+        for k in range(n):
+            unit = np.zeros(n)
+            unit[k] = 1.0
+            low_rank.add(unit.reshape(low_rank.bodies, low_rank.m), b)
+            w = zeros_like(system)
+            precondition(b, w, scratch)
+            T[:, k] = low_rank.sums(w).ravel()
+            for a in b:
+                a[:] = 0.0
+            self._W.append(w)
+        self._K = middle_matrix(low_rank.S, 0.5 * (T + T.T))
+
+    def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
+        """z = the corrected M times r; returns r . z."""
+        energy = self.precondition(r, z, scratch)
+        y = self.low_rank.sums(z).ravel()  # W' r = J M r
+        c = self._K @ y
+        for w, scale in zip(self._W, c):
+            kernels.subtract_scaled(z, w, self.blocks, np.float32(scale))
+        return energy - float(y @ c)
+
+
+def middle_matrix(S: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """(S^-1 + T)^-1 in the form (I + S T)^-1 S, which needs no inverse of S.
+
+    With a negative S the result must not make a preconditioner lose its sign where T, from an approximate inverse,
+    exceeds -S^-1: T is reduced to what leaves LEAST_MARGIN of it.
+    """
+    n, m = S.shape[:2]
+    full = np.zeros((n * m, n * m))
+    for b in range(n):
+        full[b * m : (b + 1) * m, b * m : (b + 1) * m] = S[b]
+    if n and np.linalg.eigvalsh(full)[0] < 0.0:
+        values, vectors = np.linalg.eigh(T)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        most = -np.linalg.eigvalsh(root.T @ full @ root)[0]
+        if most > 1.0 - LEAST_MARGIN:
+            T = T * ((1.0 - LEAST_MARGIN) / most)
+    return np.linalg.solve(np.eye(n * m) + full @ T, full)
