@@ -66,6 +66,9 @@ STUDIES: Mapping[str, Entry] = {
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),
     "rotating-disc": Entry(SURFACE, "a thick disc turns freely: spin left with three conditions at the surface"),
     "beam-conditions": Entry(SURFACE, "a thick beam on a wall sags: tip with three conditions at the surface"),
+    "bubble-acceleration": Entry(
+        "glug.studies.bubble_acceleration", "Goldade 2021, section 4.2: a disc of any density sets off in a box"
+    ),
     "sheet-viscosity": Entry(
         "glug.studies.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
     ),
