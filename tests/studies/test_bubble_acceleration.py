@@ -29,3 +29,10 @@ def test_a_constraint_bubble_is_right_when_light(problem: DiscInBox, density: fl
 def test_a_constraint_bubble_is_wrong_when_heavy(problem: DiscInBox, density: float):
     ours = problem.acceleration(MODELS["constraint"](problem, density))
     assert ours > PUBLISHED[density] + 0.8
+
+
+@pytest.mark.parametrize("density", PUBLISHED)
+@pytest.mark.parametrize("model", ["affine", "affine-tiles"])
+def test_an_affine_bubble_is_right_whatever_its_density(problem: DiscInBox, model: str, density: float):
+    ours = problem.acceleration(MODELS[model](problem, density))
+    assert ours == pytest.approx(problem.acceleration(MODELS["two-phase"](problem, density)), rel=0.01, abs=1e-8)

@@ -7,11 +7,12 @@ between them; a lattice of such layers cuts a large region into tiles (section 4
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.regular import FACES, Grid, Staggered
+from glug.grids.regular import FACES, Grid
 
 WALL_BAND = 2  # cells beside a solid that stay ordinary (Goldade 2021, section 4.5.5)
 
@@ -33,7 +34,9 @@ class Regions:
         return int(np.count_nonzero(self.label >= 0))
 
 
-def deep_cells(fluid: np.ndarray, surface: np.ndarray, area: Staggered, band: int, dim: int = 3) -> np.ndarray:
+def deep_cells(
+    fluid: np.ndarray, surface: np.ndarray, area: Sequence[np.ndarray], band: int, dim: int = 3
+) -> np.ndarray:
     """Cells of `fluid` with `band` cells between them and any cell of `surface`, and away from solids."""
     from scipy.ndimage import maximum_filter1d
 

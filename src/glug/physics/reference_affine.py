@@ -15,6 +15,7 @@ pressure. Velocities and positions are in cells, masses relative to one full fac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from glug.grids.operators import Operators
-from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.grids.regular import CENTRE, Grid
 from glug.physics.affine_regions import Regions, basis, owners
 from glug.solvers.sparse import solve_positive
 
@@ -46,7 +47,14 @@ class AffineProjection:
     to the surface in cells, where air is vacuum), both staggered; `cells` are those of the fluid.
     """
 
-    def __init__(self, grid: Grid, area: Staggered, mobility: Staggered, cells: np.ndarray, regions: Regions):
+    def __init__(
+        self,
+        grid: Grid,
+        area: Sequence[np.ndarray],
+        mobility: Sequence[np.ndarray],
+        cells: np.ndarray,
+        regions: Regions,
+    ):
         self.grid, self.regions = grid, regions
         operators = Operators(grid)
         owner = [owners(regions, a) for a in grid.axes]
@@ -132,7 +140,7 @@ class AffineProjection:
         return q
 
 
-def _flat(components: list[np.ndarray] | tuple[np.ndarray, ...]) -> np.ndarray:
+def _flat(components: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([c.ravel() for c in components])
 
 

@@ -14,7 +14,9 @@ import numpy as np
 
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.reference_bubbles import ConstraintPressure, centroid_velocity, two_phase_pressure
+from glug.physics.affine_regions import deep_cells, find_regions
+from glug.physics.reference_affine import AffineProjection
+from glug.physics.reference_bubbles import ConstraintPressure, centroid_velocity, liquid_share, two_phase_pressure
 from glug.physics.reference_pressure import ghost_distance
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
@@ -22,6 +24,7 @@ from glug.studies.rows import StudyRow
 GRID, COARSEST = 128, 32
 RADIUS = 0.15  # [m]
 DENSITY = 1000.0  # [kg/m3] of the liquid
+AFFINE_BAND, AFFINE_TILE = 3, 8  # cells
 # Density of the disc [kg/m3], acceleration [m/s2] of two phases on 128 x 128 cells.
 PUBLISHED = {1e-3: 0.8544, 1.0: 0.8527, 10.0: 0.8381, 100.0: 0.7050, 1000.0: 0.0, 10000.0: -0.8003}
 
@@ -77,7 +80,29 @@ def constraint(problem: DiscInBox, density: float) -> np.ndarray:
     return pressure.solve(problem.fall).u
 
 
-MODELS: Mapping[str, Callable[[DiscInBox, float], np.ndarray]] = {"two-phase": two_phase, "constraint": constraint}
+def affine(problem: DiscInBox, density: float, tile: int = 0) -> np.ndarray:
+    """The same as two phases with affine regions in the disc's interior, a band of cells away from its surface."""
+    operators = problem.operators
+    share = liquid_share(operators, problem.phi)
+    mobility = DENSITY / (share * DENSITY + (1.0 - share) * density)
+    area, motion = (operators.split(faces, operators.faces) for faces in (problem.area, mobility))
+    disc = problem.disc.reshape(operators.grid.shape)
+    inside = deep_cells(disc, ~disc, area, AFFINE_BAND, dim=2)
+    regions = find_regions(operators.grid, inside, tile)
+    return AffineProjection(operators.grid, area, motion, np.ones_like(disc), regions).project(problem.fall).u
+
+
+def affine_tiles(problem: DiscInBox, density: float) -> np.ndarray:
+    """The same with the interior cut into tiles."""
+    return affine(problem, density, AFFINE_TILE)
+
+
+MODELS: Mapping[str, Callable[[DiscInBox, float], np.ndarray]] = {
+    "two-phase": two_phase,
+    "constraint": constraint,
+    "affine": affine,
+    "affine-tiles": affine_tiles,
+}
 
 
 def study(options: StudyOptions) -> list[StudyRow]:
