@@ -63,7 +63,7 @@ demo: install
 	@echo "Look at $(DEMO)/preview.png and $(DEMO)/preview.webp"
 
 gallery: $(VENV)/.installed-extras
-	$(BIN)/python docs/gallery.py out/gallery
+	$(BIN)/python docs/gallery.py
 
 # Every published table up to 256 cells along a side, and the other studies: docs/studies.
 studies: install

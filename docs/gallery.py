@@ -1,15 +1,23 @@
-"""Makes docs/gallery.md and its pictures: runs and renders every scene of the library (`make gallery`).
+"""Makes docs/gallery.md and its pictures: runs and renders the scenes of the library (`make gallery`).
 
-Runs are kept in out/gallery and go on where they were stopped; pictures that are up to date are kept.
+    python docs/gallery.py [SCENE ...]    these scenes; all of them when none is named
+    python docs/gallery.py --page         the page alone: a scene without a picture says so
+
+A picture carries a fingerprint of its scene and settings. One that has the right fingerprint is kept (delete it to
+have it made again), runs are kept in out/gallery and go on where they were stopped, and the page is written anew
+after every scene.
 """
 
+import hashlib
 import io
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
 
+from glug.errors import GlugError
 from glug.scene import load, scenes
 from glug.scene.loader import library_text
 from glug.simulation.run import run_to_folder
@@ -17,9 +25,11 @@ from glug.view.sequence import RenderOptions, render_run
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images" / "gallery"
+RUNS = Path("out/gallery")
 SIZE = (480, 360)
 SAMPLES = 64
 QUALITY = 88  # of the JPEG
+COARSE = 48  # cells along the longest side of a scene that has no shot of its own
 
 
 @dataclass(frozen=True)
@@ -47,22 +57,47 @@ SHOTS = {
 }
 
 
-def make_picture(name: str, shot: Shot, runs: Path) -> Path:
-    """Run, render and store the picture of a scene; what is there already is kept."""
+def shot_of(name: str) -> Shot:
+    """The scene's shot; without one, the middle of a run on a coarse grid."""
+    scene = load(name)
+    return SHOTS.get(name, Shot(max(1, scene.time.frames // 2), min(scene.domain.resolution, COARSE)))
+
+
+def picture_of(name: str) -> Path:
+    """Where the picture of a scene is."""
+    return IMAGES / f"{name}.jpg"
+
+
+def fingerprint(name: str) -> str:
+    """Of all that the picture of a scene is made from, but for glug itself."""
+    made_from = f"{library_text(name)} {shot_of(name)} {SIZE} {SAMPLES} {QUALITY}"
+    return hashlib.sha256(made_from.encode()).hexdigest()[:16]
+
+
+def up_to_date(name: str) -> bool:
+    """Whether the picture of a scene is there and of the scene as it is now."""
+    path = picture_of(name)
+    if not path.exists():
+        return False
+    with Image.open(path) as picture:
+        return picture.info.get("comment") == fingerprint(name).encode()
+
+
+def make_picture(name: str) -> None:
+    """Run, render and store the picture of a scene."""
+    shot = shot_of(name)
+    run = RUNS / f"{name}-{fingerprint(name)}"
     scene = load(name, {"domain.resolution": shot.resolution, "time.frames": shot.frame})
-    summary = run_to_folder(scene, runs / name, resume=True)
-    if summary.interrupted:
+    if run_to_folder(scene, run, resume=True).interrupted:
         sys.exit("stopped; make gallery goes on from here")
-    options = RenderOptions(size=SIZE, samples=SAMPLES, only=[shot.frame])
-    done = render_run(runs / name, options, say=print)
-    picture = Image.open(done.folder / f"{shot.frame:04d}.png").convert("RGB")
+    done = render_run(run, RenderOptions(size=SIZE, samples=SAMPLES, only=[shot.frame]), say=print)
+    if scene.domain.dim == 3 and done.engine != "mitsuba":
+        raise GlugError("the gallery is rendered by Mitsuba: pip install 'glug[render]'")
     data = io.BytesIO()
-    picture.save(data, "JPEG", quality=QUALITY, optimize=True)
+    picture = Image.open(done.folder / f"{shot.frame:04d}.png").convert("RGB")
+    picture.save(data, "JPEG", quality=QUALITY, optimize=True, comment=fingerprint(name).encode())
     IMAGES.mkdir(parents=True, exist_ok=True)
-    target = IMAGES / f"{name}.jpg"
-    if not target.exists() or done.rendered:
-        target.write_bytes(data.getvalue())
-    return target
+    picture_of(name).write_bytes(data.getvalue())
 
 
 def page() -> str:
@@ -70,32 +105,56 @@ def page() -> str:
     parts = [
         "# Gallery\n",
         "Every scene of the library, rendered by Mitsuba (2D scenes by the plain renderer), with its file. `make",
-        "gallery` makes this page: it runs and renders all scenes, most of them coarser than their own settings, and",
-        "goes on where it was stopped.\n",
+        "gallery` makes this page: it runs and renders all scenes whose picture is missing or out of date, most of",
+        "them coarser than their own settings, and goes on where it was stopped.\n",
     ]
     for name, summary in scenes():
-        shot = SHOTS[name]
-        command = f"glug run {name} --resolution {shot.resolution} --frames {shot.frame}"
-        parts += [
-            f"## {name}\n",
-            f"{summary[:1].upper()}{summary[1:]}.\n",
-            f"![{name}](images/gallery/{name}.jpg)\n",
-            f"    {command}",
-            f"    glug render out/{name} --only {shot.frame} --size {SIZE[0]}x{SIZE[1]} --samples {SAMPLES}\n",
-            "<details><summary>the scene file</summary>\n",
-            f"```toml\n{library_text(name).rstrip()}\n```\n",
-            "</details>\n",
-        ]
+        parts += [f"## {name}\n", f"{summary[:1].upper()}{summary[1:]}.\n", *_shown(name)]
+        parts += ["<details><summary>the scene file</summary>\n"]
+        parts += [f"```toml\n{library_text(name).rstrip()}\n```\n", "</details>\n"]
     return "\n".join(parts)
 
 
-def main() -> None:
-    runs = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("out/gallery")
-    for number, (name, shot) in enumerate(SHOTS.items(), start=1):
-        print(f"{number}/{len(SHOTS)} {name}", flush=True)
-        make_picture(name, shot, runs)
+def _shown(name: str) -> list[str]:
+    if not picture_of(name).exists():
+        return [f"*No picture yet: `python docs/gallery.py {name}` makes it.*\n"]
+    shot = shot_of(name)
+    return [
+        f"![{name}](images/gallery/{name}.jpg)\n",
+        f"    glug run {name} --resolution {shot.resolution} --frames {shot.frame}",
+        f"    glug render out/{name} --only {shot.frame} --size {SIZE[0]}x{SIZE[1]} --samples {SAMPLES}\n",
+    ]
+
+
+def write_page() -> None:
     (DOCS / "gallery.md").write_text(page(), encoding="utf-8")
 
 
+def main(arguments: list[str]) -> None:
+    library = [name for name, _ in scenes()]
+    names = [name for name in arguments if name != "--page"]
+    unknown = [name for name in names if name not in library]
+    if unknown:
+        sys.exit(f"no scene of the library is called {unknown[0]}; there are: {', '.join(library)}")
+    chosen = [] if "--page" in arguments else names or library
+    failed = []
+    for number, name in enumerate(chosen, start=1):
+        if up_to_date(name):
+            print(f"{number}/{len(chosen)} {name}: up to date", flush=True)
+            continue
+        begun = time.perf_counter()
+        try:
+            make_picture(name)
+        except GlugError as error:
+            failed.append(name)
+            print(f"{number}/{len(chosen)} {name}: {error}", file=sys.stderr, flush=True)
+            continue
+        print(f"{number}/{len(chosen)} {name}: {time.perf_counter() - begun:.0f} s", flush=True)
+        write_page()
+    write_page()
+    if failed:
+        sys.exit(f"no new picture of: {', '.join(failed)}")
+
+
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
