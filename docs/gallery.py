@@ -41,18 +41,18 @@ class Shot:
 
 
 SHOTS = {
-    "buckling-sheet": Shot(60, 56),
-    "chocolate": Shot(48, 48),
-    "container-fill": Shot(40, 48),
+    "buckling-sheet": Shot(28, 56),
+    "chocolate": Shot(36, 48),
+    "container-fill": Shot(32, 48),
     "dam-break": Shot(14, 64),
     "dam-break-2d": Shot(14, 96),
     "honey-2d": Shot(40, 80),
-    "honey-coil": Shot(60, 96),
+    "honey-coil": Shot(36, 96),
     "jet-2d": Shot(48, 150),
     "letter-mixer": Shot(22, 64),
-    "melting": Shot(60, 48),
+    "melting": Shot(40, 40),
     "variable-viscosity-block": Shot(36, 40),
-    "viscous-beam": Shot(48, 36),
+    "viscous-beam": Shot(16, 36),
     "water-drop": Shot(14, 72),
 }
 
@@ -70,8 +70,16 @@ def picture_of(name: str) -> Path:
 
 def fingerprint(name: str) -> str:
     """Of all that the picture of a scene is made from, but for glug itself."""
-    made_from = f"{library_text(name)} {shot_of(name)} {SIZE} {SAMPLES} {QUALITY}"
-    return hashlib.sha256(made_from.encode()).hexdigest()[:16]
+    return _hash(f"{library_text(name)} {shot_of(name)} {SIZE} {SAMPLES} {QUALITY}")
+
+
+def run_of(name: str) -> Path:
+    """Where the scene is run for its picture; runs that may be longer than it needs are used as they are."""
+    return RUNS / f"{name}-{shot_of(name).resolution}-{_hash(library_text(name))}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def up_to_date(name: str) -> bool:
@@ -85,8 +93,7 @@ def up_to_date(name: str) -> bool:
 
 def make_picture(name: str) -> None:
     """Run, render and store the picture of a scene."""
-    shot = shot_of(name)
-    run = RUNS / f"{name}-{fingerprint(name)}"
+    shot, run = shot_of(name), run_of(name)
     scene = load(name, {"domain.resolution": shot.resolution, "time.frames": shot.frame})
     if run_to_folder(scene, run, resume=True).interrupted:
         sys.exit("stopped; make gallery goes on from here")
