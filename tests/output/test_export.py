@@ -16,7 +16,8 @@ from glug.errors import InputError, OutputError
 from glug.geometry.sampled import SurfaceMesh
 from glug.output import RunFolder
 from glug.output.export import FORMATS, export_run
-from glug.output.export.quantities import average_velocity, cell_velocity, colour
+from glug.output.export.quantities import average_velocity, cell_velocity
+from glug.scene.materials import linear
 
 
 @pytest.fixture
@@ -272,4 +273,4 @@ def test_cell_velocity_is_the_mean_of_opposite_faces():
 
 
 def test_colours_become_linear():
-    assert colour((0.0, 1.0, 0.5)) == pytest.approx((0.0, 1.0, 0.21404), abs=1e-5)
+    assert tuple(linear((0.0, 1.0, 0.5))) == pytest.approx((0.0, 1.0, 0.21404), abs=1e-5)

@@ -77,6 +77,19 @@ def test_pictures_of_a_scene_show_its_solids():
     assert ((plain[..., 2].astype(int) - plain[..., 0]) > 40).sum() == 0
 
 
+def test_solids_are_drawn_where_the_run_has_them():
+    solid = {"name": "block", "shape": BLOCK, "colour": [0.1, 0.2, 0.9]}
+    pictures = ScenePictures(glug.scene.load({**SCENE, "solids": [solid]}))
+
+    def middle(picture: np.ndarray) -> float:
+        return float(np.nonzero((picture[..., 2].astype(int) - picture[..., 0]) > 40)[1].mean())
+
+    at_rest = pictures.picture(sphere(), 0.0)
+    pushed = pictures.picture(sphere(), 0.0, {"block": (np.eye(3), np.array([-0.5, 0.0, 0.0]))})
+    assert middle(pushed) < middle(at_rest) - 20
+    np.testing.assert_array_equal(pictures.picture(sphere(), 0.0), at_rest)  # and is not remembered there
+
+
 def test_pictures_of_a_2d_scene_are_flat():
     scene = {
         "domain": {"size": [1.0, 1.0], "resolution": 16},

@@ -1,5 +1,6 @@
 """`glug render` with the plain renderer: what is written, what is kept, and what is said about bad input."""
 
+import json
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -97,6 +98,25 @@ def test_a_changed_surface_is_seen(run):
     (surfaces / "0001.ply").write_bytes((surfaces / "0003.ply").read_bytes())
     assert render_run(run, PLAIN).rendered == 1
     np.testing.assert_array_equal(pixels(run / "render" / "0001.png"), pixels(run / "render" / "0003.png"))
+
+
+def test_bodies_are_where_the_run_wrote_them_and_a_changed_pose_is_seen(tmp_path):
+    block = {"kind": "box", "lower": [-0.4, 0.0, 0.2], "upper": [-0.2, 0.2, 0.4]}
+    run = write_run(tmp_path / "run", solids=[{"name": "block", "shape": block, "colour": [0.0, 0.0, 1.0]}]).path
+    middles = []
+    for shift in (None, 0.0, 0.5):  # the scene has no script for it
+        if shift is not None:
+            pose = {"name": "block", "rotation": np.eye(3).tolist(), "translation": [shift, 0.0, 0.0]}
+            lines = [json.dumps({"frame": f, "time": f / 24, "bodies": [pose]}) + "\n" for f in range(4)]
+            (run / "bodies.jsonl").write_text("".join(lines))
+        done = render_run(run, RenderOptions("plain", (64, 48), only=[1]))
+        assert done.rendered == (0 if shift == 0.0 else 1)
+        picture = pixels(done.folder / "0001.png")
+        middles.append(np.nonzero(picture[..., 2] - picture[..., 0] > 40)[1].mean())
+    assert middles[1] == middles[0] and middles[2] > middles[0] + 15
+    (run / "bodies.jsonl").write_text('{"frame": 1, "bodies": [{"name": "block"}]}\n')
+    with pytest.raises(InputError, match=r"bodies.jsonl: damaged"):
+        render_run(run, PLAIN)
 
 
 def test_a_run_being_written_is_rendered_as_far_as_it_is_and_has_no_film(tmp_path):

@@ -1,8 +1,11 @@
 """Geometry as plain data: a sampled distance and a triangle mesh. Frames carry both."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+CHUNK = 1 << 18  # points at a time
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,34 @@ class SampledDistance:
     values: np.ndarray
     corner: tuple[float, float, float]
     spacing: float
+
+
+def sample_box(
+    distance: Callable[[np.ndarray], np.ndarray],
+    lower: np.ndarray,
+    upper: np.ndarray,
+    spacing: float,
+    margin: int,
+    plane: float | None = None,
+) -> SampledDistance:
+    """What of a shape is in the box from `lower` to `upper` [m], sampled there and `margin` samples around it.
+
+    distance  of the shape [m], at points (n, 3)
+    plane     samples are at this z [m] only, and the box has no ends there
+    """
+    counts = np.ceil((upper - lower) / spacing).astype(int) + 1 + 2 * margin
+    corner = lower - margin * spacing
+    if plane is not None:
+        counts[2], corner[2] = 1, plane
+    dim = 3 if plane is None else 2
+    x, y, z = (c + spacing * np.arange(n) for c, n in zip(corner, counts))
+    values = np.empty(tuple(counts), np.float32)
+    rows = max(1, CHUNK // (len(y) * len(z)))
+    for i in range(0, len(x), rows):
+        points = np.stack(np.meshgrid(x[i : i + rows], y, z, indexing="ij"), axis=-1).reshape(-1, 3)
+        outside = np.maximum(lower - points, points - upper)[:, :dim].max(axis=1)
+        values[i : i + rows] = np.maximum(distance(points), outside).reshape(-1, len(y), len(z))
+    return SampledDistance(values, (float(corner[0]), float(corner[1]), float(corner[2])), spacing)
 
 
 @dataclass(frozen=True)

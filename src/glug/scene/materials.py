@@ -4,7 +4,10 @@ The simple liquids have their textbook values. Foods and melts vary widely betwe
 are sheared: theirs are typical values, to begin from.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 
 class Material(NamedTuple):
@@ -36,3 +39,9 @@ MATERIALS = {
     "lava": Material(2700.0, 100.0, (0.95, 0.25, 0.03), 0.0, "basaltic, about 1150 C, typical"),
     "pitch": Material(1100.0, 2.3e8, (0.04, 0.035, 0.03), 0.0, "room temperature, as in the pitch drop experiment"),
 }
+
+
+def linear(colour: Sequence[float]) -> np.ndarray:
+    """Linear from sRGB, both 0 to 1 (IEC 61966-2-1): scenes have sRGB, light and other programs linear colours."""
+    c = np.clip(np.asarray(colour, dtype=np.float64), 0.0, 1.0)
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from glug.geometry.sampled import SampledDistance
+from glug.geometry.sampled import SampledDistance, sample_box
 from glug.geometry.surface import extract
 from glug.scene.bodies import Solid
 from glug.scene.mesh_shape import Mesh
@@ -14,7 +14,6 @@ SAMPLES = 96  # along the longest side of a solid
 MOST_SAMPLES = 320  # of one with thin walls
 THIN = 1.0  # spacings: walls whose middle is less deep are sampled again, finer
 MARGIN = 2  # samples around it
-CHUNK = 1 << 18  # points at a time
 
 Triangles = tuple[np.ndarray, np.ndarray]
 # Corners of a box are numbered by their bits zyx; outward normals.
@@ -75,22 +74,12 @@ def _lattice(
     solid: Solid, lower: np.ndarray, upper: np.ndarray, samples: int, time: float, domain: Domain
 ) -> SampledDistance:
     """The distance at rest, no larger than the box allows, on a lattice around it."""
-    dim = domain.dim
-    h = float((upper - lower)[:dim].max()) / samples
-    counts = np.ceil((upper - lower) / h).astype(int) + 1 + 2 * MARGIN
-    corner = lower - MARGIN * h
-    if dim == 2:
-        counts[2], corner[2] = 1, 0.5 * domain.dx
-    x, y, z = (c + h * np.arange(n) for c, n in zip(corner, counts))
-    values = np.empty(tuple(counts), np.float32)
-    rows = max(1, CHUNK // (len(y) * len(z)))
-    for i in range(0, len(x), rows):
-        points = np.stack(np.meshgrid(x[i : i + rows], y, z, indexing="ij"), axis=-1).reshape(-1, 3)
+
+    def distance(points: np.ndarray) -> np.ndarray:
         if solid.shape is not None:
-            d = solid.shape.distance(points)
-        else:
-            assert solid.sequence is not None
-            d = solid.sequence.distance(points, time)
-        outside = np.maximum(lower - points, points - upper)[:, :dim].max(axis=1)
-        values[i : i + rows] = np.maximum(d, outside).reshape(-1, len(y), len(z))
-    return SampledDistance(values, (float(corner[0]), float(corner[1]), float(corner[2])), h)
+            return solid.shape.distance(points)
+        assert solid.sequence is not None
+        return solid.sequence.distance(points, time)
+
+    h = float((upper - lower)[: domain.dim].max()) / samples
+    return sample_box(distance, lower, upper, h, MARGIN, 0.5 * domain.dx if domain.dim == 2 else None)

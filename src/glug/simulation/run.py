@@ -142,7 +142,8 @@ class _Run:
     def write(self, frame: Frame) -> None:
         """Write the frame; its surface comes last, as the sign that all of it is there."""
         if self.pictures is not None:
-            write_preview(self.folder, frame.index, self.pictures.picture(frame.distance, frame.time))
+            poses = {body.name: (body.rotation, body.translation) for body in frame.bodies}
+            write_preview(self.folder, frame.index, self.pictures.picture(frame.distance, frame.time, poses))
         self.folder.write_frame(frame if self.output.particles else replace(frame, particles={}))
         self.next_frame = frame.index + 1
 

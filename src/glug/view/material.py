@@ -8,6 +8,7 @@ import numpy as np
 
 from glug.errors import InputError
 from glug.geometry.sampled import SampledDistance
+from glug.scene.materials import linear
 
 if TYPE_CHECKING:
     from glug.scene.liquids import Liquid
@@ -82,9 +83,3 @@ def material_of(liquid: "Liquid", preset: str | None = None) -> Material:
     if tuple(liquid.colour) != usual.colour:
         look = replace(look, colour=liquid.colour)
     return look if liquid.clarity == usual.clarity else replace(look, clarity=liquid.clarity)
-
-
-def linear(colour: Sequence[float]) -> np.ndarray:
-    """Linear from sRGB, both 0 to 1."""
-    c = np.clip(np.asarray(colour, dtype=np.float64), 0.0, 1.0)
-    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from glug.geometry.sampled import SampledDistance
+from glug.scene.materials import linear
 from glug.view.camera import Camera
 from glug.view.flat import flat_picture
-from glug.view.material import OPAQUE, Colour, ColouredSolid, Material, linear
+from glug.view.material import OPAQUE, Colour, ColouredSolid, Material
 from glug.view.volumes import gather
 
 FLOOR_COLOUR: Colour = (0.90, 0.895, 0.885)  # sRGB

@@ -1,20 +1,24 @@
 """What pictures of a scene have in common: camera, look of the liquid, solids, floor."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from glug.geometry.sampled import SampledDistance
+from glug.geometry.sampled import SampledDistance, sample_box
 from glug.scene import Scene
 from glug.scene.bodies import Solid
+from glug.scene.motion import Pose
+from glug.scene.recorded import Recorded, with_motions
 from glug.view.camera import Camera
 from glug.view.flat import flat_picture
 from glug.view.framing import scene_camera
 from glug.view.material import ColouredSolid, Material
 from glug.view.picture import render
 
-SOLID_SAMPLES = 96  # along the longest side of a solid
+SOLID_SAMPLES = 96  # along the longest side of a solid, at most
+SAMPLES_PER_CELL = 4  # of the scene's grid, at most
 SOLID_MARGIN = 3  # samples around it
 GLASS = 0.85  # of a clear solid that one sees through
-CHUNK = 1 << 18  # points at a time
 
 
 class ScenePictures:
@@ -38,10 +42,14 @@ class ScenePictures:
         self.material = material if material is not None else Material(liquid.colour, liquid.clarity)
         self._still: dict[str, SampledDistance | None] = {}
 
-    def picture(self, distance: SampledDistance, time: float) -> np.ndarray:
-        """The liquid of a frame and the solids at `time` [s]: (height, width, 3) uint8."""
+    def picture(self, distance: SampledDistance, time: float, poses: Mapping[str, Pose] | None = None) -> np.ndarray:
+        """The liquid of a frame and the solids at `time` [s]: (height, width, 3) uint8.
+
+        poses  of moving solids, by name; others are where their motions have them
+        """
         solids: list[ColouredSolid] = []
-        for solid in self.scene.solids:
+        moved = with_motions(self.scene, {name: Recorded([time], [pose]) for name, pose in (poses or {}).items()})
+        for solid in moved.solids:
             sampled = self._sampled(solid, time)
             if sampled is not None:
                 solids.append((sampled, (*solid.colour, 1.0 - GLASS * solid.clarity)))
@@ -65,14 +73,6 @@ def sample_solid(scene: Scene, solid: Solid, time: float) -> SampledDistance | N
     lower, upper = np.maximum(lower, domain.lower), np.minimum(upper, domain.upper)
     if not (upper > lower).all():
         return None
-    h = float((upper - lower).max()) / SOLID_SAMPLES
-    counts = np.ceil((upper - lower) / h).astype(int) + 1 + 2 * SOLID_MARGIN
-    corner = lower - SOLID_MARGIN * h
-    if domain.dim == 2:
-        counts[2], corner[2] = 1, 0.5 * domain.dx
-    axes = [c + h * np.arange(n) for c, n in zip(corner, counts)]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    values = np.concatenate([solid.distance(part, time) for part in np.array_split(points, 1 + len(points) // CHUNK)])
-    outside = np.maximum(domain.lower - points, points - domain.upper)[:, : domain.dim].max(axis=1)
-    values = np.maximum(values, outside).astype(np.float32).reshape(tuple(counts))
-    return SampledDistance(values, (float(corner[0]), float(corner[1]), float(corner[2])), h)
+    h = max(float((upper - lower).max()) / SOLID_SAMPLES, domain.dx / SAMPLES_PER_CELL)
+    plane = 0.5 * domain.dx if domain.dim == 2 else None
+    return sample_box(lambda points: solid.distance(points, time), lower, upper, h, SOLID_MARGIN, plane)

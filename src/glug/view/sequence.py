@@ -22,12 +22,14 @@ from glug.extras import require
 from glug.geometry.sampled import SurfaceMesh
 from glug.output import RunFolder, atomic
 from glug.output.lock import lock_folder
+from glug.output.motions import as_run
 from glug.scene import Scene, load
+from glug.scene.materials import linear
 from glug.view.camera import Camera
 from glug.view.engines import Engine, Moment, PlainEngine
 from glug.view.film import has_video, write_film
 from glug.view.framing import motion_box, scene_camera
-from glug.view.material import Material, linear, material_of
+from glug.view.material import Material, material_of
 
 VERSION = 1  # of the look: pictures of another one are made again
 ENGINES = ("auto", "mitsuba", "plain")
@@ -89,7 +91,7 @@ def render_run(
     """
     options = _checked(options if options is not None else RenderOptions())
     run = RunFolder(path)
-    scene = load(run.path / "scene.toml")
+    scene = as_run(load(run.path / "scene.toml"), run)
     frames, whole = _frames(run, options.only)
     summary = RenderSummary(Path(output) if output is not None else run.path / "render", "")
 
@@ -107,7 +109,7 @@ def render_run(
     lock = lock_folder(summary.folder)
     atomic.remove_leftovers(summary.folder)
     settings = [VERSION, engine.name, options.size, options.samples, options.shutter, asdict(camera), asdict(material)]
-    todo = _unfinished(run, summary.folder, frames, settings)
+    todo = _unfinished(run, scene, summary.folder, frames, settings)
     summary.kept = len(frames) - len(todo)
     if todo:
         for name in FILMS:  # it would not be the film of these pictures
@@ -239,13 +241,17 @@ def _file(folder: Path, index: int) -> Path:
     return folder / f"{index:04d}.png"
 
 
-def _unfinished(run: RunFolder, target: Path, frames: Sequence[int], settings: list[Any]) -> dict[int, str]:
+def _unfinished(
+    run: RunFolder, scene: Scene, target: Path, frames: Sequence[int], settings: list[Any]
+) -> dict[int, str]:
     """Fingerprints of the pictures that are not there yet, by frame."""
     shared = hashlib.sha256(json.dumps(settings).encode() + run.scene_toml().encode())
     found = {}
     for index in frames:
         own = shared.copy()
         own.update(run.file("surface", index).read_bytes())
+        for solid in scene.solids:
+            own.update(b"".join(part.tobytes() for part in solid.motion.pose(index / scene.time.fps)))
         fingerprint = own.hexdigest()
         if _stored_fingerprint(_file(target, index)) != fingerprint:
             found[index] = fingerprint

@@ -10,12 +10,6 @@ def widths(particles: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.cbrt(6.0 / np.pi * particles["volume"].astype(np.float64)).astype(np.float32)
 
 
-def colour(rgb: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Linear from sRGB, both 0 to 1 (IEC 61966-2-1): scenes have sRGB, other programs expect linear colours."""
-    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb)
-    return r, g, b
-
-
 def cell_velocity(fields: Mapping[str, np.ndarray]) -> np.ndarray:
     """Velocity [m/s] at cell centres (nx, ny, nz, 3) float32."""
     parts = []

@@ -12,6 +12,7 @@ import numpy as np
 from glug.errors import InputError
 from glug.geometry.sampled import SurfaceMesh
 from glug.output.folder import RunFolder
+from glug.output.motions import as_run
 from glug.output.ply import check_ply
 from glug.scene import Scene, load
 from glug.scene.bodies import Solid
@@ -68,9 +69,8 @@ class Body:
         return rest_mesh(self.solid, self.shot.scene.domain, frame.time) if self.deforming else self._rest
 
     def pose(self, frame: ShotFrame) -> Pose:
-        """R and x [m]: a point p at rest is at R p + x. As the run wrote it, else as the scene scripts it."""
-        written = self.shot.poses.get((frame.index, self.solid.name))
-        return written if written is not None else self.solid.motion.pose(frame.time)
+        """R and x [m]: a point p at rest is at R p + x."""
+        return self.solid.motion.pose(frame.time)
 
     def placed(self, frame: ShotFrame) -> SurfaceMesh:
         """The mesh where it is in a frame, with its velocity."""
@@ -83,7 +83,10 @@ class Body:
 
 @dataclass(frozen=True)
 class Shot:
-    """The frames of a run that are exported. Iterating reads them one by one and reports progress."""
+    """The frames of a run that are exported. Iterating reads them one by one and reports progress.
+
+    The scene's moving solids move as the run recorded it.
+    """
 
     run: RunFolder
     scene: Scene
@@ -113,14 +116,6 @@ class Shot:
             bodies.append(Body(name, solid, self))
         return bodies
 
-    @cached_property
-    def poses(self) -> dict[tuple[int, str], Pose]:
-        return {
-            (line["frame"], body["name"]): (np.array(body["rotation"]), np.array(body["translation"]))
-            for line in self.run.bodies()
-            for body in line["bodies"]
-        }
-
 
 def open_shot(
     folder: Path, first: int | None, last: int | None, on_frame: Callable[[int, int], None] | None = None
@@ -140,7 +135,7 @@ def open_shot(
         scene = load(tomllib.loads(run.scene_toml()))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{folder / 'scene.toml'}: not valid TOML: {error}") from None
-    return Shot(run, scene, wanted, fps, _has_particles(run, wanted), on_frame)
+    return Shot(run, as_run(scene, run), wanted, fps, _has_particles(run, wanted), on_frame)
 
 
 def _require_frames(run: RunFolder, wanted: range, complete: bool) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 
 import glug
 from glug import extras
-from glug.output.export.quantities import colour, widths
+from glug.output.export.quantities import widths
 from glug.output.export.shot import Body, Shot, ShotFrame
+from glug.scene.materials import linear
 
 SAVE_BYTES = 64e6  # of new samples
 REFRACTION = 1.4  # as in glug's own pictures
@@ -59,7 +60,7 @@ class _Mesh:
 
         self.mesh = UsdGeom.Mesh.Define(stage, path)
         self.mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
-        self.mesh.CreateDisplayColorAttr([colour(rgb)])
+        self.mesh.CreateDisplayColorAttr([tuple(linear(rgb).tolist())])
         UsdShade.MaterialBindingAPI.Apply(self.mesh.GetPrim()).Bind(material)
 
     def set(self, vertices: np.ndarray, triangles: np.ndarray, time: Any) -> int:
@@ -163,7 +164,7 @@ def _material(stage: Any, root: Any, name: str, rgb: tuple[float, float, float],
     material = UsdShade.Material.Define(stage, root.AppendChild("materials").AppendChild(name))
     shader = UsdShade.Shader.Define(stage, material.GetPath().AppendChild("surface"))
     shader.CreateIdAttr("UsdPreviewSurface")
-    shader.CreateInput("diffuseColor", types.Color3f).Set(Gf.Vec3f(*colour(rgb)))
+    shader.CreateInput("diffuseColor", types.Color3f).Set(Gf.Vec3f(*linear(rgb).tolist()))
     shader.CreateInput("roughness", types.Float).Set(0.05 if name == "liquid" else 0.5)
     shader.CreateInput("ior", types.Float).Set(REFRACTION)
     shader.CreateInput("opacity", types.Float).Set(1.0 - 0.8 * clarity)

@@ -96,27 +96,25 @@ class _Appended:
 
 
 def _write_mesh(path: Path, mesh: SurfaceMesh, data: Mapping[str, np.ndarray]) -> None:
-    appended = _Appended()
-    corners, count = mesh.triangles.astype(np.int32), len(mesh.triangles)
-    body = (
-        f'<PolyData><Piece NumberOfPoints="{len(mesh.vertices)}" NumberOfPolys="{count}">'
-        f"<Points>{appended.element('Points', mesh.vertices)}</Points>"
-        f"<Polys>{appended.element('connectivity', corners.ravel())}"
-        f"{appended.element('offsets', 3 * np.arange(1, count + 1, dtype=np.int32))}</Polys>"
-        f'<PointData Vectors="velocity">{appended.elements(data)}</PointData></Piece></PolyData>'
-    )
-    appended.write(path, "PolyData", body)
+    _write_poly_data(path, mesh.vertices, "Polys", mesh.triangles, data)
 
 
 def _write_points(path: Path, particles: Mapping[str, np.ndarray]) -> None:
-    appended = _Appended()
-    count = len(particles["position"])
     data = {name: values for name, values in particles.items() if name != "position"}
+    _write_poly_data(path, particles["position"], "Verts", np.arange(len(particles["position"]))[:, None], data)
+
+
+def _write_poly_data(
+    path: Path, points: np.ndarray, kind: str, corners: np.ndarray, data: Mapping[str, np.ndarray]
+) -> None:
+    """Points (n, 3), cells of a `kind` by the numbers of their corners (m, c), values at the points."""
+    appended = _Appended()
+    count, each = corners.shape
     body = (
-        f'<PolyData><Piece NumberOfPoints="{count}" NumberOfVerts="{count}">'
-        f"<Points>{appended.element('Points', particles['position'])}</Points>"
-        f"<Verts>{appended.element('connectivity', np.arange(count, dtype=np.int32))}"
-        f"{appended.element('offsets', np.arange(1, count + 1, dtype=np.int32))}</Verts>"
+        f'<PolyData><Piece NumberOfPoints="{len(points)}" NumberOf{kind}="{count}">'
+        f"<Points>{appended.element('Points', points)}</Points>"
+        f"<{kind}>{appended.element('connectivity', corners.astype(np.int32).ravel())}"
+        f"{appended.element('offsets', each * np.arange(1, count + 1, dtype=np.int32))}</{kind}>"
         f'<PointData Vectors="velocity">{appended.elements(data)}</PointData></Piece></PolyData>'
     )
     appended.write(path, "PolyData", body)

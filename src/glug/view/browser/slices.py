@@ -7,6 +7,7 @@ import numpy as np
 
 from glug.errors import InputError
 from glug.output import RunFolder
+from glug.output.export.quantities import cell_velocity
 from glug.scene.schema import Domain
 
 # Name, arrays it needs, unit, scale of its colours.
@@ -71,11 +72,5 @@ def _within(shape: tuple[int, ...], corner: np.ndarray, dx: float, domain: Domai
 def _centred(data: dict[str, np.ndarray], quantity: str) -> np.ndarray:
     """The quantity at the centres of cells."""
     if quantity == "speed":
-        squares = np.zeros(data["phi"].shape, np.float32)
-        for axis, name in enumerate("uvw"):
-            face = data[name]
-            low = face[tuple(slice(None, -1) if a == axis else slice(None) for a in range(3))]
-            high = face[tuple(slice(1, None) if a == axis else slice(None) for a in range(3))]
-            squares += (0.5 * (low + high)) ** 2
-        return np.sqrt(squares)
+        return np.linalg.norm(cell_velocity(data), axis=-1)
     return data[{"pressure": "p", "distance": "phi", "level": "level"}[quantity]]
