@@ -1,6 +1,7 @@
 """Pictures by Mitsuba 3: light that is bent, absorbed and scattered in the liquid (`pip install 'glug[render]'`).
 
-Mitsuba's shapes do not move within a picture. Motion blur is therefore an average over moments of the shutter.
+Shapes of Mitsuba 3.9 do not move within a picture, and later ones only as rigid bodies, which a liquid is not. Motion
+blur is therefore an average over moments of the shutter.
 """
 
 import subprocess
@@ -16,10 +17,11 @@ from scipy.sparse import coo_array, csr_array
 from glug.extras import require
 from glug.geometry.sampled import SurfaceMesh
 from glug.scene import Scene
+from glug.scene.materials import linear
 from glug.scene.solid_mesh import rest_mesh
 from glug.view.camera import Camera
 from glug.view.denoise import clean_mean
-from glug.view.material import Material, linear
+from glug.view.material import Material
 from glug.view.picture import quantised, tone
 from glug.view.studio import COVE_COLOUR, ROOM, Studio, build_studio
 
@@ -92,7 +94,9 @@ class MitsubaEngine:
             for number in range(count):
                 which = number * len(moments) // count
                 if loaded is None or loaded[0] != which:
-                    loaded = which, self._mi.load_dict(self._stage(Path(folder), *moments[which], colours))
+                    stage = self._stage(Path(folder), *moments[which], colours)
+                    # Merged meshes come in an order that changes from time to time, and with it what is sampled.
+                    loaded = which, self._mi.load_dict(stage, optimize=False)
                 seen = self._mi.render(loaded[1], spp=samples, seed=number)
                 passes.append(np.array(seen, dtype=np.float32)[..., :3])
         return quantised(tone(clean_mean(passes)))
