@@ -27,7 +27,7 @@ export function normals(position, triangle) {
     out[c] += x; out[c + 1] += y; out[c + 2] += z;
   }
   for (let i = 0; i < out.length; i += 3) {
-    const length = Math.hypot(out[i], out[i + 1], out[i + 2]) || 1;
+    const length = Math.sqrt(out[i] ** 2 + out[i + 1] ** 2 + out[i + 2] ** 2) || 1; // many times faster than hypot
     out[i] /= length; out[i + 1] /= length; out[i + 2] /= length;
   }
   return out;

@@ -2,6 +2,7 @@
 
 const AHEAD = 8; // frames fetched ahead while playing
 const BESIDE = 2; // and around a frame that is looked at
+const PATIENCE = 20; // ms between looks whether the picture is done
 
 export class Player {
   constructor(app) {
@@ -123,6 +124,10 @@ export class Player {
 
   async fetchAround() {
     const at = this.at;
+    while (this.app.stage.drawing()) { // fetching would make the picture late
+      await new Promise((resolve) => setTimeout(resolve, PATIENCE));
+      if (this.at !== at) return;
+    }
     for (let k = 1; k <= BESIDE; k++) {
       for (const place of [at + k, at - k]) {
         const index = this.frames[place];

@@ -248,13 +248,18 @@ export class Stage {
     clearTimeout(this.timer);
     let rested = false; // a picture takes as long as it takes: its end is looked for
     const look = () => {
-      const gl = this.renderer.getContext();
-      const busy = this.expecting || this.asked || (this.fence && gl.getSyncParameter(this.fence, gl.SYNC_STATUS) !== gl.SIGNALED);
+      const busy = this.expecting || this.drawing();
       if (rested && !busy) return this.settle();
       rested = !busy;
       this.timer = setTimeout(look, SETTLE);
     };
     this.timer = setTimeout(look, SETTLE);
+  }
+
+  // Whether a picture is ordered and not done; known without a graphics card only, where it takes long.
+  drawing() {
+    const gl = this.renderer.getContext();
+    return this.asked || (this.fence && gl.getSyncParameter(this.fence, gl.SYNC_STATUS) !== gl.SIGNALED);
   }
 
   settle() {
