@@ -361,7 +361,8 @@ def render(
         done = render_run(folder, options, output, on_picture, say)
     kept = f", {done.kept} were there" if done.kept else ""
     film = f", {done.film.name}" if done.film is not None else ""
-    print(f"{done.folder}: {done.rendered} pictures by the {done.engine} renderer{kept}{film}")
+    made = f"{done.rendered} picture{'' if done.rendered == 1 else 's'}"
+    print(f"{done.folder}: {made} by the {done.engine} renderer{kept}{film}")
 
 
 def _list(entries: Any, usage: str) -> None:

@@ -52,7 +52,7 @@ class RunFolder:
         self._lock: Any = None
         self._last_step: int | None = None
         if not self.path.is_dir():
-            raise InputError(f"{self.path}: no such directory")
+            raise InputError(f"{self.path}: no such directory; give one that glug run wrote, such as out/honey-coil")
         found = self.manifest().get("format")
         if not isinstance(found, int) or found > FORMAT:
             raise InputError(f"{self.path}: its format is {found}, this version of glug reads up to {FORMAT}")

@@ -19,6 +19,7 @@ from glug.scene.bodies import Solid
 from glug.scene.solid_mesh import Triangles, rest_mesh
 
 Pose = tuple[np.ndarray, np.ndarray]
+NEEDED = ("position", "velocity", "id", "volume")  # of particles; exports have places of their own for them
 
 
 class ShotFrame:
@@ -35,7 +36,11 @@ class ShotFrame:
 
     @cached_property
     def particles(self) -> dict[str, np.ndarray]:
-        return self.shot.run.read_particles(self.index)
+        found = self.shot.run.read_particles(self.index)
+        for name in NEEDED:
+            if name not in found:
+                raise InputError(f"{self.shot.run.file('particles', self.index)}: damaged (no {name})")
+        return found
 
     @cached_property
     def fields(self) -> dict[str, np.ndarray]:
@@ -140,6 +145,8 @@ def open_shot(
 
 def _require_frames(run: RunFolder, wanted: range, complete: bool) -> None:
     there = set(run.frames())
+    if not there:
+        raise InputError(f"{run.path}: the run has no frames yet")
     missing = [index for index in wanted if index not in there]
     if not missing:
         for index in wanted:
@@ -152,8 +159,10 @@ def _require_frames(run: RunFolder, wanted: range, complete: bool) -> None:
             f"{wanted.stop - 1}; wait for it, or take what is there with --last {before}"
         )
     more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-    known = f"it has {min(there)} to {max(there)}" if there else "it has none"
-    raise InputError(f"{run.path}: frame {missing[0]} is missing{more}; {known}")
+    raise InputError(
+        f"{run.path}: frame {missing[0]} is missing{more}; it has {min(there)} to {max(there)}: resume the run, or "
+        "choose whole frames with --first and --last"
+    )
 
 
 def _has_particles(run: RunFolder, wanted: range) -> bool:

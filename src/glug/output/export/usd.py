@@ -17,12 +17,11 @@ import numpy as np
 import glug
 from glug import extras
 from glug.output.export.quantities import widths
-from glug.output.export.shot import Body, Shot, ShotFrame
+from glug.output.export.shot import NEEDED, Body, Shot, ShotFrame
 from glug.scene.materials import linear
 
 SAVE_BYTES = 64e6  # of new samples
 REFRACTION = 1.4  # as in glug's own pictures
-OWN = ("position", "velocity", "id", "volume")  # particle attributes that have places of their own
 
 
 def write(shot: Shot, path: Path) -> None:
@@ -114,7 +113,7 @@ class _Particles:
         size = 36 * len(particles["id"])
         api = UsdGeom.PrimvarsAPI(self.points)
         for name, values in particles.items():
-            if name in OWN or values.ndim != 1:
+            if name in NEEDED or values.ndim != 1:
                 continue
             primvar = api.CreatePrimvar(name, Sdf.ValueTypeNames.FloatArray, UsdGeom.Tokens.vertex)
             primvar.Set(Vt.FloatArray.FromNumpy(values.astype(np.float32)), time)

@@ -8,6 +8,7 @@ which comes once in the address that `glug view` prints and then as a cookie. No
 import hmac
 import ipaddress
 import json
+import os
 import re
 import secrets
 import socket
@@ -60,7 +61,9 @@ def listen(host: str, port: int | None) -> socket.socket:
             refused = error
     assert refused is not None
     where = f"{host}:{port if port is not None else PORT}"
-    raise InputError(f"cannot listen on {where}: {refused.strerror}; choose another with --port or --host")
+    raise InputError(
+        f"cannot listen on {where}: {os.strerror(refused.errno or 0)}; choose another with --port or --host"
+    )
 
 
 def is_loopback(host: str) -> bool:
