@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 BLENDER := .venv-blender
 DEMO := out/honey-coil
 # The extras that tests use today.
-EXTRAS := dev,reference,readers,browser,render,video
+EXTRAS := dev,readers,browser,render,video
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from variational_setups import Blob, below, fractions, rigid, square, velocity
 
 from glug.errors import InputError, SolverError
-from glug.geometry.exact_fractions import ball_fraction, edge_fraction
+from glug.geometry.exact_fractions import ball_fraction, face_fraction
 from glug.grids.regular import CENTRE
 from glug.physics.reference_pressure import AreaPressure, ghost_distance, volume_pressure
 from glug.physics.reference_viscosity import laplacian_problem, viscosity_problem
 from glug.physics.stokes import stokes_problem
 from glug.physics.weights import Fractions
 from glug.solvers.sparse import Cholesky
+from variational_setups import Blob, below, fractions, rigid, square, velocity
 
 GRAVITY_STEP = 9.81 * 0.1  # g dt [m/s]
 
@@ -103,7 +103,7 @@ def test_rest_in_an_irregular_container(problem, level):
 @pytest.mark.parametrize("level", [None, 0.123, -0.31])
 def test_rest_with_open_areas_and_ghost_fluid(level):
     operators = square(40, shift=0.37)
-    area = np.concatenate([edge_fraction(operators.grid, a, Blob()) for a in range(2)])
+    area = np.concatenate([face_fraction(operators.grid, a, Blob()) for a in range(2)])
     phi = (below(9.0) if level is None else below(level))(operators.points(CENTRE))
     wet = (phi < 0) & (np.abs(operators.D) @ area > 0)
     problem = AreaPressure(operators, area, wet, ghost_distance(operators, phi))
@@ -144,12 +144,33 @@ def test_a_prescribed_pressure_is_met(problem, slope):
     wet = liquid.face > 0
     assert np.abs(solution.u[wet]).max() < 1e-11
     valid = system.valid & (system.rows.liquid > 0)
-    assert np.abs((solution.s - outside)[valid]).max() < 1e-9
+    assert np.abs((solution.s - outside)[valid]).max() < 1e-11
     # The control: the surface terms with the sign of eq. 4.45 as printed blow the liquid apart.
     B, air = system.rows.B, 1.0 - system.rows.liquid
     surface = (1.0 - liquid.face) * (B.T @ outside) - B.T @ (air * outside)
     printed = push - 2.0 * np.divide(surface, liquid.face, out=np.zeros_like(surface), where=wet)
     assert np.abs(system.solve(printed, s_air=outside).u[wet]).max() > 1.0
+
+
+@pytest.mark.parametrize("problem", [full_viscosity, published_viscosity, stokes])
+def test_a_prescribed_traction_is_met(problem):
+    """Stresses that are the same everywhere, on the surface and inside, belong to a steady linear flow."""
+    operators, mu = square(32, shift=0.21), 0.7
+    liquid = fractions(operators, Blob())
+    system = problem(operators, liquid, Fractions.full(operators))
+    stress = {"tau_xx": 0.9, "tau_yy": -0.9, "tau_xy": -0.4, "p": 3.0}
+    outside = np.zeros(len(system.rows.liquid))
+    for name, rows in system.rows.slices.items():
+        outside[rows] = stress[name]
+    strain = np.array([[stress["tau_xx"], stress["tau_xy"]], [stress["tau_xy"], stress["tau_yy"]]]) / (2 * mu)
+    flow = velocity(operators, lambda p: p @ strain)
+    wet = liquid.face > 0
+    for form in ("auto", "kkt"):
+        solution = system.solve(flow, s_air=outside, form=form)
+        assert np.abs(solution.u - flow)[wet].max() < 1e-11
+        assert np.abs((solution.s - outside)[system.valid]).max() < 1e-11
+    # The control: a surface without traction stops the flow.
+    assert np.abs(system.solve(flow).u - flow)[wet].max() > 0.1
 
 
 @pytest.mark.parametrize("problem", [full_viscosity, published_viscosity, stokes])
@@ -239,21 +260,31 @@ def test_cholesky_refuses_what_is_not_positive():
         Cholesky(sparse.csr_matrix([[0.0, 1.0], [1.0, 1.0]]))
 
 
-def test_schwarz_blocks_reach_the_solution_of_the_factors():
-    operators = square(48, shift=0.21)
-    problem = stokes_problem(operators, fractions(operators, Blob()), Fractions.full(operators), 0.7)
+def test_multigrid_reaches_the_solution_of_the_factors():
+    """Every physics in 3D, around a wall: pressure, viscosity by the velocity, Stokes by velocity and pressure."""
+    operators = square(14, dim=3, shift=0.21)
+    geometry = operators, fractions(operators, Blob()), fractions(operators, lambda p: -p[:, 2] - 0.4)
     start = random_velocity(operators)
-    exact, found = (problem.solve(start, solver=solver) for solver in ("cholesky", "schwarz"))
-    assert exact.iterations == 1 < found.iterations < 100
-    assert np.abs(exact.u - found.u).max() < 1e-7 * np.abs(exact.u).max()
+    for problem in EVERY_PHYSICS:
+        exact, found = (problem(*geometry).solve(start, solver=solver) for solver in ("direct", "amg"))
+        assert exact.stats.iterations == 1 < found.stats.iterations < 200
+        assert found.stats.converged
+        assert found.stats.residual > 0.0
+        assert np.abs(exact.u - found.u).max() < 1e-8 * np.abs(exact.u).max()
 
 
-def test_schwarz_that_does_not_converge_says_so():
+def test_an_iteration_that_does_not_converge_says_so(monkeypatch):
     from scipy import sparse
 
-    from glug.solvers.schwarz import schwarz_cg
+    from glug.solvers import sparse as solvers
 
     n = 3000
     chain = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n), format="csr")
+    monkeypatch.setattr(solvers, "MOST", 2)
     with pytest.raises(SolverError, match="did not converge in 2 iterations"):
-        schwarz_cg(chain, np.ones(n), np.arange(n, dtype=float)[:, None], most=2)
+        solvers.solve_positive(chain, np.random.default_rng(0).normal(size=n), np.ones((n, 1)), "amg")
+
+
+def test_an_unknown_solver_is_refused(mixed):
+    with pytest.raises(InputError, match="'direct' and 'amg'"):
+        stokes(*mixed).solve(random_velocity(mixed[0]), solver="cholesky")

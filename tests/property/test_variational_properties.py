@@ -1,8 +1,5 @@
 """The assembled problems on any blob in any container, anywhere on the grid."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,8 +11,6 @@ from glug.physics.reference_viscosity import viscosity_problem
 from glug.physics.stokes import stokes_problem
 from glug.physics.weights import Fractions
 from glug.solvers.sparse import Cholesky
-
-sys.path.append(str(Path(__file__).parents[1] / "physics"))
 from variational_setups import Blob, fractions, square
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

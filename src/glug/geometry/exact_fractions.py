@@ -29,17 +29,39 @@ def ball_fraction(grid: Grid, offset: Offset, radius: float, centre: Sequence[fl
     return fraction
 
 
-def edge_fraction(grid: Grid, axis: int, phi: Function) -> np.ndarray:
-    """Fraction with phi < 0 of every face across `axis` of a 2D grid, flat; phi counts as linear along the face.
+def face_fraction(grid: Grid, axis: int, phi: Function) -> np.ndarray:
+    """Fraction with phi < 0 of every face across `axis`, flat, from phi at the corners of the face.
 
-    Exact lengths would do worse: slivers that no node sees spoil the velocities beside them.
+    In 2D phi counts as linear along the face, in 3D in each of the four triangles between an edge and the middle,
+    where it is the mean of the corners. Exact lengths would do worse: slivers that no node sees spoil the velocities
+    beside them.
     """
-    points = grid.points(FACES[axis]).reshape(-1, 3)[:, :2]
-    half = 0.5 * grid.dx * np.eye(2)[1 - axis]
-    ends = np.stack([phi(points - half), phi(points + half)])
-    low, high = ends.min(axis=0), ends.max(axis=0)
+    points = grid.points(FACES[axis]).reshape(-1, 3)[:, : grid.dim]
+    across = [0.5 * grid.dx * np.eye(grid.dim)[b] for b in range(grid.dim) if b != axis]
+    if grid.dim == 2:
+        return _linear_fraction(np.stack([phi(points - across[0]), phi(points + across[0])]))
+    e, f = across
+    corners = [phi(points + shift) for shift in (-e - f, e - f, e + f, f - e)]
+    middle = 0.25 * np.sum(corners, axis=0)
+    triangles = [_linear_fraction(np.stack([a, b, middle])) for a, b in pairwise([*corners, corners[0]])]
+    return 0.25 * np.sum(triangles, axis=0)
+
+
+def _linear_fraction(values: np.ndarray) -> np.ndarray:
+    """Fraction of a segment or triangle where the linear function with these values (2 or 3, n) is negative."""
+    v = np.sort(values, axis=0)
+    low, high = v[0], v[-1]
     cut = (low < 0) & (high >= 0)
-    return np.where(cut, low / np.where(cut, low - high, 1.0), (high < 0).astype(float))
+    safe = np.where(cut, v, np.linspace(-1.0, 1.0, len(v))[:, None])
+    low, high, middle = safe[0], safe[-1], safe[len(v) // 2]
+    if len(v) == 2:
+        part = low / (low - high)
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one = low**2 / ((low - middle) * (low - high))
+            two = 1.0 - high**2 / ((high - low) * (high - middle))
+        part = np.where(middle < 0, two, one)
+    return np.where(cut, part, (v[-1] < 0).astype(float))
 
 
 def function_fraction(grid: Grid, offset: Offset, phi: Function, parts: int = 8) -> np.ndarray:

@@ -66,6 +66,11 @@ class Operators:
     def shear_names(self) -> tuple[str, ...]:
         return tuple(f"tau_{AXIS[a]}{AXIS[b]}" for a, b in self.pairs)
 
+    @property
+    def face_axis(self) -> np.ndarray:
+        """The axis of every velocity."""
+        return np.repeat(np.arange(self.dim), [self.count(o) for o in self.faces])
+
     def count(self, offset: Offset) -> int:
         return int(np.prod(self.grid.sample_shape(offset)))
 

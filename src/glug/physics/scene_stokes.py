@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from glug.geometry.fractions import liquid_volume, solid_volume
 from glug.geometry.solids import SolidField
 from glug.grids.operators import Operators
-from glug.grids.regular import CENTRE, NODE, Grid, Offset, Staggered
+from glug.grids.regular import NODE, Grid, Staggered
 from glug.physics.stokes import stokes_problem
-from glug.physics.weights import Fractions
+from glug.physics.weights import Fractions, at_samples
 from glug.solvers.stats import SolveStats
 
 
@@ -23,10 +23,6 @@ class Inlet(Protocol):
     def distance(self, points: np.ndarray, t: float = 0.0) -> np.ndarray: ...
 
     def velocity_at(self, points: np.ndarray, t: float = 0.0) -> np.ndarray: ...
-
-
-TOLERANCE = 1e-6  # of the residual, beyond which a direct solution has failed
-LEAST_FRACTION = 1e-3  # what is smaller counts as nothing: sampled distances know no better
 
 
 def solve_stokes(
@@ -48,19 +44,16 @@ def solve_stokes(
     """
     begin = time.perf_counter()
     operators = Operators(grid)
-    liquid = Fractions.measure(operators, lambda o: _trimmed(liquid_volume(phi, grid, o)))
+    liquid = Fractions.of_liquid(operators, phi)
     nodes, wall = _walls(operators, solid, inlets)
-    fluid = Fractions.measure(operators, lambda o: _trimmed(1.0 - solid_volume(nodes, grid, o)))
-    mu = viscosity if isinstance(viscosity, float) else _at_samples(viscosity, operators)
+    fluid = Fractions.outside_solid(operators, nodes)
+    mu = viscosity if isinstance(viscosity, float) else at_samples(viscosity, operators)
     problem = stokes_problem(operators, liquid, fluid, mu, density=density, dt=dt)
     start = np.concatenate([u.ravel().astype(np.float64) for u in velocity[: grid.dim]])
     solution = problem.solve(start, u_wall=wall, divergence=target.ravel().astype(np.float64))
     for u, found in zip(velocity, operators.split(solution.u, operators.faces)):
         u[:] = found
-    unknowns, seconds = int(problem.valid.sum()), time.perf_counter() - begin
-    stats = SolveStats(
-        "stokes", unknowns, solution.iterations, solution.residual, seconds, solution.residual <= TOLERANCE
-    )
+    stats = replace(solution.stats, solver="stokes", seconds=time.perf_counter() - begin)
     return solution["p"].reshape(grid.shape), stats
 
 
@@ -87,26 +80,4 @@ def _between_nodes(nodes: np.ndarray, axis: int) -> np.ndarray:
             low = tuple(slice(None, -1) if c == b else slice(None) for c in range(3))
             high = tuple(slice(1, None) if c == b else slice(None) for c in range(3))
             out = 0.5 * (out[low] + out[high])
-    return out
-
-
-def _trimmed(fraction: np.ndarray) -> np.ndarray:
-    return np.where(fraction < LEAST_FRACTION, 0.0, np.minimum(fraction, 1.0)).astype(np.float64)
-
-
-def _at_samples(viscosity: np.ndarray, operators: Operators) -> tuple[np.ndarray, np.ndarray]:
-    """Values at cells and edges: the mean of the cells around an edge."""
-    edges = [_mean_around(viscosity, offset) for offset in operators.edges]
-    return viscosity.ravel().astype(np.float64), np.concatenate([e.ravel() for e in edges])
-
-
-def _mean_around(cells: np.ndarray, offset: Offset) -> np.ndarray:
-    out = cells.astype(np.float64)
-    for a, (o, centre) in enumerate(zip(offset, CENTRE)):
-        if o != centre:
-            pad = [(1, 1) if b == a else (0, 0) for b in range(3)]
-            wide = np.pad(out, pad, mode="edge")
-            low = tuple(slice(None, -1) if b == a else slice(None) for b in range(3))
-            high = tuple(slice(1, None) if b == a else slice(None) for b in range(3))
-            out = 0.5 * (wide[low] + wide[high])
     return out

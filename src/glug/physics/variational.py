@@ -27,11 +27,12 @@ from scipy.sparse.csgraph import connected_components
 
 from glug.errors import InputError
 from glug.grids.operators import AXIS, Operators
-from glug.grids.regular import CENTRE
 from glug.physics.weights import Fractions
-from glug.solvers.sparse import solve_general, solve_positive
+from glug.solvers.sparse import AMG, DIRECT, solve_general, solve_positive, solve_saddle
+from glug.solvers.stats import SolveStats
 
 Form = Literal["auto", "stress", "velocity", "kkt"]
+LARGEST_3D = 10_000  # rows; factors fill up in 3D
 FLAT = 1e-11  # of the matrix: a constant pressure that costs less than this belongs to the null space
 
 
@@ -43,7 +44,7 @@ class Rows:
     compliance: sparse.csr_matrix
     liquid: np.ndarray  # W_L of every row
     fluid: np.ndarray  # W_F of every row
-    positions: np.ndarray  # (n, dim) [m]
+    axis: np.ndarray  # of every velocity
     slices: dict[str, slice] = field(default_factory=dict)  # p, tau_xx, tau_xy, ...
 
     @classmethod
@@ -58,7 +59,7 @@ class Rows:
             sparse.block_diag([p.compliance for p in parts], format="csr"),
             np.concatenate([p.liquid for p in parts]),
             np.concatenate([p.fluid for p in parts]),
-            np.concatenate([p.positions for p in parts]),
+            parts[0].axis,
             slices,
         )
 
@@ -67,8 +68,7 @@ def pressure_rows(operators: Operators, liquid: Fractions, fluid: Fractions) -> 
     """B = -D = G' with the multiplier p, without compliance."""
     n = len(liquid.cell)
     B = sparse.csr_matrix(-operators.D)
-    where = operators.points(CENTRE)
-    return Rows(B, sparse.csr_matrix((n, n)), liquid.cell, fluid.cell, where, {"p": slice(0, n)})
+    return Rows(B, sparse.csr_matrix((n, n)), liquid.cell, fluid.cell, operators.face_axis, {"p": slice(0, n)})
 
 
 def stress_rows(
@@ -102,7 +102,7 @@ def stress_rows(
         sparse.block_diag([compliance, shear], format="csr"),
         np.concatenate([*[liquid.cell] * kept, liquid.edge]),
         np.concatenate([*[fluid.cell] * kept, fluid.edge]),
-        np.concatenate([*[operators.points(CENTRE)] * kept, *map(operators.points, operators.edges)]),
+        operators.face_axis,
         slices,
     )
 
@@ -114,8 +114,7 @@ class Solution:
     u: np.ndarray
     s: np.ndarray
     slices: dict[str, slice]
-    iterations: int = 1
-    residual: float = 0.0  # |b - A x|_inf / |b|_inf of the system that was solved
+    stats: SolveStats
 
     def __getitem__(self, name: str) -> np.ndarray:
         """p, tau_xx, ... flat."""
@@ -179,20 +178,16 @@ class VariationalProblem:
     def velocity_matrix(self) -> sparse.csr_matrix:
         """P W_F W_L / dt + W_F B' W_L (C W_L W_F)^-1 W_L B W_F over the moving faces: positive definite."""
         B, C = self._weighted()
-        B = (B @ sparse.diags(self.fluid_face))[:, self.moves].tocsc()
-        stiffness = B.T @ _inverse(C) @ B
-        return (sparse.diags(self._inertia()[self.moves]) + 0.5 * (stiffness + stiffness.T)).tocsr()
+        return self._with_inertia((B @ sparse.diags(self.fluid_face))[:, self.moves], C)
+
+    def _with_inertia(self, B: sparse.csr_matrix, C: sparse.csr_matrix) -> sparse.csr_matrix:
+        return (sparse.diags(self._inertia()[self.moves]) + B.T @ _inverse(C) @ B).tocsr()
 
     def kkt_matrix(self) -> sparse.csr_matrix:
         """The whole indefinite system over moving faces and valid rows."""
         B, C = self._weighted()
         B = (B @ sparse.diags(self.fluid_face))[:, self.moves]
         return sparse.bmat([[sparse.diags(self._inertia()[self.moves]), B.T], [B, -C]], format="csr")
-
-    def _face_positions(self) -> np.ndarray:
-        """Where the moving faces are: amid the rows that touch them."""
-        touches = abs(self.rows.B[:, self.moves]).T
-        return np.asarray((touches @ self.rows.positions) / touches.sum(axis=1))
 
     def _inertia(self) -> np.ndarray:
         return self.density * self.fluid_face * self.liquid_face / self.dt
@@ -214,48 +209,97 @@ class VariationalProblem:
         `u_wall` is the wall's velocity on all faces (needed one cell deep), `s_air` what acts on the free surface,
         for all rows; `divergence` [1/s] what the cells are to have, times their open fraction. Faces without
         liquid keep u*, those in walls take the wall's velocity. The forms eliminate the velocity, or the stresses
-        (not the pressure, which has no compliance), or nothing.
+        (not the pressure, which has no compliance), or nothing. `solver` is "direct", "amg" or, by size, "auto".
         """
-        if form == "auto":
-            form = "velocity" if self.compliant else "stress"
-        if form == "velocity" and not self.compliant:
-            raise InputError("the velocity form needs rows with compliance; pressure has none")
+        form, solver = self._choose(form, solver)
         u_wall = np.zeros_like(self.liquid_face) if u_wall is None else u_wall
         s_air = np.zeros_like(self.rows.liquid) if s_air is None else s_air
         rows, v, m = self.rows, self.valid, self.moves
-        # Rows that are not valid carry s_air wholly.
-        inside = np.where(v, rows.liquid, 0.0)
-        force = (1.0 - self.liquid_face) * (rows.B.T @ s_air) - rows.B.T @ ((1.0 - inside) * s_air)
         wall = rows.liquid * ((1.0 - rows.fluid) * (rows.B @ u_wall) - rows.B @ ((1.0 - self.fluid_face) * u_wall))
         if divergence is not None:
             p = rows.slices["p"]
             wall[p] -= rows.liquid[p] * divergence
+        # With s = s_air + ds, all terms of s_air add up to its force -B' s_air, whatever is liquid, and ds has none.
+        wall += rows.liquid * rows.fluid * (rows.compliance @ s_air)
         start = np.array(u_star, dtype=float)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            start[m] += self.dt * force[m] / (self.density[m] * self.liquid_face[m])
+        start[m] -= self.dt * (rows.B.T @ s_air)[m] / self.density[m]
         s = s_air.copy()
         u = np.where(self.fluid_face > 0.0, start, u_wall)
-        iterations, residual = 1, 0.0
-        if v.any() and form == "stress":
-            B, _ = self._weighted()
-            b = B @ (self.fluid_face * np.where(m, start, 0.0)) - wall[v]
-            s[v], iterations, residual = self._solve_flat(self.stress_matrix(), b, solver)
-            push = B.T @ s[v]
-            u[m] -= self.dt * push[m] / (self.density[m] * self.liquid_face[m])
-        elif v.any() and form == "velocity":
-            B, C = self._weighted()
-            B = (B @ sparse.diags(self.fluid_face))[:, m]
-            inverse = _inverse(C)
-            b = self._inertia()[m] * start[m] + B.T @ (inverse @ wall[v])
-            matrix = self.velocity_matrix()
-            u[m], iterations = solve_positive(matrix, b, self._face_positions(), solver)
-            residual = _residual(matrix, u[m], b)
-            s[v] = inverse @ (B @ u[m] - wall[v])
-        elif v.any():
-            b = np.concatenate([self._inertia()[m] * start[m], wall[v]])
-            x = self._solve_kkt(b)
-            u[m], s[v] = np.split(x, [int(m.sum())])
-        return Solution(u, s, rows.slices, iterations, residual)
+        stats = SolveStats("nothing to solve", 0, 0, 0.0, 0.0, True)
+        if v.any():
+            solve = {"stress": self._solve_stress, "velocity": self._solve_velocity, "kkt": self._solve_whole}[form]
+            u[m], excess, stats = solve(start[m], wall[v], solver)
+            s[v] += excess
+        return Solution(u, s, rows.slices, stats)
+
+    def _choose(self, form: Form, solver: str) -> tuple[Form, str]:
+        if solver not in ("auto", DIRECT, AMG):
+            raise InputError(f"no solver is called '{solver}': there are 'auto', '{DIRECT}' and '{AMG}'")
+        if solver == "auto":
+            large = self.rows.axis[-1] == 2 and np.count_nonzero(self.valid) > LARGEST_3D
+            solver = AMG if large else DIRECT
+        if form == "auto":
+            # Multigrid knows velocities and pressures; stresses it does not smooth.
+            mixed = bool((self.rows.compliance.diagonal() > 0.0).any())
+            form = "velocity" if self.compliant else "kkt" if mixed and solver == AMG else "stress"
+        if form == "velocity" and not self.compliant:
+            raise InputError("the velocity form needs rows with compliance; pressure has none")
+        return form, solver
+
+    def _solve_stress(self, start: np.ndarray, wall: np.ndarray, solver: str) -> tuple:
+        B = self._weighted()[0][:, self.moves]
+        s, stats = self._solve_flat(self.stress_matrix(), B @ (self.fluid_face[self.moves] * start) - wall, solver)
+        m = self.moves
+        return start - self.dt * (B.T @ s) / (self.density[m] * self.liquid_face[m]), s, stats
+
+    def _solve_velocity(self, start: np.ndarray, wall: np.ndarray, solver: str) -> tuple:
+        B, C = self._weighted()
+        B = (B @ sparse.diags(self.fluid_face))[:, self.moves]
+        inverse = _inverse(C)
+        b = self._inertia()[self.moves] * start + B.T @ (inverse @ wall)
+        u, stats = solve_positive(self.velocity_matrix(), b, self._translations(), solver)
+        return u, inverse @ (B @ u - wall), stats
+
+    def _solve_whole(self, start: np.ndarray, wall: np.ndarray, solver: str) -> tuple:
+        """The KKT form; by multigrid with the stresses eliminated, as a problem of velocities and pressures."""
+        if solver == AMG:
+            return self._solve_velocity_pressure(start, wall)
+        b = np.concatenate([self._inertia()[self.moves] * start, wall])
+        keep = np.ones(len(b), dtype=bool)
+        for members, _ in self.flat_pressures(self.stress_matrix()):
+            keep[len(start) + members[len(members) // 2]] = False
+        x = np.zeros(len(b))
+        x[keep], stats = solve_general(self.kkt_matrix()[keep][:, keep], b[keep])
+        u, s = np.split(x, [len(start)])
+        return u, s, stats
+
+    def _solve_velocity_pressure(self, start: np.ndarray, wall: np.ndarray) -> tuple:
+        B, C = self._weighted()
+        B = (B @ sparse.diags(self.fluid_face))[:, self.moves].tocsr()
+        stiff = C.diagonal() > 0.0
+        E, D = B[stiff], B[~stiff]
+        C = C[stiff][:, stiff]
+        inverse, mass = _inverse(C), self._inertia()[self.moves]
+        liquid, fluid = self.rows.liquid[self.valid][~stiff], self.rows.fluid[self.valid][~stiff]
+        b = np.concatenate([mass * start + E.T @ (inverse @ wall[stiff]), wall[~stiff]])
+        viscosity = 1.0 / np.median(self.rows.compliance.diagonal()[self.valid][stiff])
+        x, stats = solve_saddle(
+            self._with_inertia(E, C),
+            D,
+            b,
+            mass=mass,
+            compliance=viscosity / (liquid * fluid),
+            smooth=(self._translations(), 1.0 / liquid[:, None]),
+        )
+        u, s = np.split(x, [len(start)])
+        both = np.empty(len(wall))
+        both[~stiff], both[stiff] = s, inverse @ (E @ u - wall[stiff])
+        return u, both, stats
+
+    def _translations(self) -> np.ndarray:
+        """The moving faces' velocities when everything moves along one axis, for every axis."""
+        axis = self.rows.axis[self.moves]
+        return (axis[:, None] == np.arange(self.rows.axis[-1] + 1)).astype(float)
 
     def flat_pressures(self, matrix: sparse.csr_matrix) -> list[tuple[np.ndarray, np.ndarray]]:
         """Valid rows, and values of theirs, whose pressures have no effect: W_L p constant in a closed component."""
@@ -272,38 +316,26 @@ class VariationalProblem:
         np.maximum.at(scale, label, matrix.diagonal()[p] * value)
         return [(p[label == c], value[label == c]) for c in np.flatnonzero(cost <= FLAT * scale)]
 
-    def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, int, float]:
+    def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, SolveStats]:
         """Solve with one pressure of every closed component held at zero, in the least-squares sense."""
         keep = np.ones(len(b), dtype=bool)
-        where = self.rows.positions[self.valid]
         b = b.copy()
         for members, value in self.flat_pressures(matrix):
             b[members] -= value * (value @ b[members]) / (value @ value)
             keep[members[len(members) // 2]] = False
         x = np.zeros(len(b))
-        if keep.any():
-            x[keep], iterations = solve_positive(matrix[keep][:, keep], b[keep], where[keep], solver)
-            return x, iterations, _residual(matrix, x, b)
-        return x, 0, 0.0
-
-    def _solve_kkt(self, b: np.ndarray) -> np.ndarray:
-        keep = np.ones(len(b), dtype=bool)
-        moving = int(self.moves.sum())
-        for members, _ in self.flat_pressures(self.stress_matrix()):
-            keep[moving + members[len(members) // 2]] = False
-        x = np.zeros(len(b))
-        x[keep] = solve_general(self.kkt_matrix()[keep][:, keep], b[keep])
-        return x
-
-
-def _residual(matrix: sparse.csr_matrix, x: np.ndarray, b: np.ndarray) -> float:
-    scale = float(np.abs(b).max())
-    return float(np.abs(b - matrix @ x).max()) / scale if scale > 0.0 else 0.0
+        smooth = 1.0 / self.rows.liquid[self.valid][keep, None]
+        x[keep], stats = solve_positive(matrix[keep][:, keep], b[keep], smooth, solver)
+        return x, stats
 
 
 def _inverse(C: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The inverse of a block-diagonal matrix with blocks of one cell."""
-    diagonal = sparse.diags(C.diagonal())
-    if abs(C - diagonal).sum() == 0.0:
-        return sparse.diags(1.0 / C.diagonal()).tocsr()
-    return sparse.csr_matrix(sparse.linalg.inv(C.tocsc()))
+    """The inverse of a symmetric matrix in which a row has one partner at most."""
+    diagonal = C.diagonal()
+    pairs = (C - sparse.diags(diagonal)).tocoo()
+    pairs.eliminate_zeros()
+    i, j = pairs.row, pairs.col
+    determinant = diagonal[i] * diagonal[j] - pairs.data**2
+    inverse = 1.0 / diagonal
+    inverse[i] = diagonal[j] / determinant
+    return (sparse.diags(inverse) + sparse.csr_matrix((-pairs.data / determinant, (i, j)), shape=C.shape)).tocsr()

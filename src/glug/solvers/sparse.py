@@ -1,17 +1,28 @@
-"""Assembled systems: sparse factorisation for small ones, preconditioned conjugate gradients for large ones.
+"""Assembled systems: factorisation for small ones, Krylov methods with algebraic multigrid for large ones.
 
 A symmetric matrix is scaled to a unit diagonal first, because fractions of control volumes range over many
-orders of magnitude and its diagonal with them.
+orders of magnitude and its diagonal with them. Every solve reports `SolveStats` and raises `SolverError` where it
+did not reach a solution.
 """
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import LinearOperator, cg, minres, splu
 
-from glug.errors import SolverError
-from glug.solvers.schwarz import schwarz_cg
+from glug.errors import InputError, SolverError
+from glug.solvers.stats import SolveStats
 
-LARGEST_3D = 10_000  # unknowns; factors fill up in 3D
+# Of an iteration's residual: relative to b for cg, to the preconditioned matrix and solution for minres.
+TOLERANCE = {cg: 1e-12, minres: 1e-13}
+MOST = 2000  # iterations
+ACCEPTED = 1e-6  # |b - A x|_inf / |b|_inf above which a solution has failed
+DIRECT, AMG = "direct", "amg"
 
 
 class Cholesky:
@@ -21,11 +32,7 @@ class Cholesky:
     """
 
     def __init__(self, matrix: sparse.spmatrix):
-        diagonal = matrix.diagonal()
-        if not (diagonal > 0.0).all():
-            raise SolverError("the matrix is not positive definite: its diagonal is not positive")
-        self.matrix = matrix
-        self.scale = 1.0 / np.sqrt(diagonal)
+        self.matrix, self.scale = matrix, _scale(matrix)
         scaled = sparse.diags(self.scale) @ matrix @ sparse.diags(self.scale)
         try:
             self.factor = splu(
@@ -43,23 +50,96 @@ class Cholesky:
         return x + self.scale * self.factor.solve(self.scale * (b - self.matrix @ x))
 
 
-def solve_positive(
-    matrix: sparse.spmatrix, b: np.ndarray, positions: np.ndarray, solver: str = "auto"
-) -> tuple[np.ndarray, int]:
-    """Solve with a symmetric positive definite matrix; the solution and the number of iterations.
+class AlgebraicCycle:
+    """A V-cycle of smoothed aggregation (PyAMG) for a positive definite matrix: symmetric and positive.
 
-    `positions` (n, dim) are those of the unknowns. "auto" factorises in 2D and while a 3D system is small; the
-    others are "cholesky" and "schwarz".
+    `smooth` (n, k) are vectors of which the matrix makes little; aggregates carry them over exactly.
     """
-    if solver == "auto":
-        solver = "cholesky" if positions.shape[1] == 2 or len(b) <= LARGEST_3D else "schwarz"
-    if solver == "schwarz":
-        return schwarz_cg(matrix.tocsr(), b, positions)
-    return Cholesky(matrix).solve(b), 1
+
+    def __init__(self, matrix: sparse.spmatrix, smooth: np.ndarray):
+        from pyamg import smoothed_aggregation_solver
+
+        self.scale = _scale(matrix)
+        scaled = (sparse.diags(self.scale) @ matrix @ sparse.diags(self.scale)).tocsr()
+        self.cycle = smoothed_aggregation_solver(scaled, B=smooth / self.scale[:, None]).aspreconditioner()
+
+    def __call__(self, r: np.ndarray) -> np.ndarray:
+        return self.scale * (self.cycle @ (self.scale * r))
 
 
-def solve_general(matrix: sparse.spmatrix, b: np.ndarray) -> np.ndarray:
+def solve_positive(
+    matrix: sparse.spmatrix, b: np.ndarray, smooth: np.ndarray, solver: str = DIRECT
+) -> tuple[np.ndarray, SolveStats]:
+    """Solve with a symmetric positive definite matrix: "direct" by Cholesky, "amg" by conjugate gradients."""
+    begin = time.perf_counter()
+    if solver == DIRECT:
+        return _report("cholesky", matrix, Cholesky(matrix).solve(b), b, 1, begin)
+    if solver != AMG:
+        raise InputError(f"no solver is called '{solver}': there are '{DIRECT}' and '{AMG}'")
+    return _iterate(cg, matrix, b, AlgebraicCycle(matrix, smooth), begin)
+
+
+def solve_saddle(
+    A: sparse.spmatrix,
+    B: sparse.spmatrix,
+    b: np.ndarray,
+    *,
+    mass: np.ndarray,
+    compliance: np.ndarray,
+    smooth: tuple[np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, SolveStats]:
+    """Solve [[A, B'], [B, 0]] by MINRES; A is positive definite, `smooth` belongs to A and to B B'.
+
+    The Schur complement B A^-1 B' is preconditioned by what it is where A is nearly its diagonal part `mass`, by a
+    cycle, plus what it is where A is nearly viscous, a diagonal: `compliance` (Cahouet and Chabard 1988).
+    """
+    begin = time.perf_counter()
+    velocity = AlgebraicCycle(A, smooth[0])
+    pressure = AlgebraicCycle((B @ sparse.diags(1.0 / mass) @ B.T).tocsr(), smooth[1])
+    n = A.shape[0]
+
+    def precondition(r: np.ndarray) -> np.ndarray:
+        return np.concatenate([velocity(r[:n]), compliance * r[n:] + pressure(r[n:])])
+
+    return _iterate(minres, sparse.bmat([[A, B.T], [B, None]], format="csr"), b, precondition, begin)
+
+
+def solve_general(matrix: sparse.spmatrix, b: np.ndarray) -> tuple[np.ndarray, SolveStats]:
     """Solve with any matrix, by LU with pivoting and one step of refinement."""
+    begin = time.perf_counter()
     factor = splu(matrix.tocsc())
     x = factor.solve(b)
-    return x + factor.solve(b - matrix @ x)
+    return _report("lu", matrix, x + factor.solve(b - matrix @ x), b, 1, begin)
+
+
+def _iterate(
+    method: Callable, matrix: sparse.spmatrix, b: np.ndarray, precondition: Callable, begin: float
+) -> tuple[np.ndarray, SolveStats]:
+    """Run cg or minres of SciPy; `begin` is when the preconditioner was begun."""
+    count, setup = 0, time.perf_counter() - begin
+
+    def tick(_: np.ndarray) -> None:
+        nonlocal count
+        count += 1
+
+    operator = LinearOperator(matrix.shape, precondition, dtype=np.float64)
+    x, failed = method(matrix, b, rtol=TOLERANCE[method], maxiter=MOST, M=operator, callback=tick)
+    if failed:
+        raise SolverError(f"{method.__name__} with algebraic multigrid did not converge in {count} iterations")
+    x, stats = _report(f"amg-{method.__name__}", matrix, x, b, count, begin + setup)
+    return x, replace(stats, setup_seconds=setup)
+
+
+def _report(
+    name: str, matrix: sparse.spmatrix, x: np.ndarray, b: np.ndarray, iterations: int, begin: float
+) -> tuple[np.ndarray, SolveStats]:
+    scale = float(np.abs(b).max(initial=0.0))
+    residual = float(np.abs(b - matrix @ x).max()) / scale if scale > 0.0 else 0.0
+    return x, SolveStats(name, len(b), iterations, residual, time.perf_counter() - begin, residual <= ACCEPTED)
+
+
+def _scale(matrix: sparse.spmatrix) -> np.ndarray:
+    diagonal = matrix.diagonal()
+    if not (diagonal > 0.0).all():
+        raise SolverError("the matrix is not positive definite: its diagonal is not positive")
+    return 1.0 / np.sqrt(diagonal)

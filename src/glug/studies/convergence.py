@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from glug.geometry.exact_fractions import ball_fraction, edge_fraction
+from glug.geometry.exact_fractions import ball_fraction, face_fraction
 from glug.grids.operators import Operators
-from glug.grids.regular import CENTRE, Grid, Offset
+from glug.grids.regular import CENTRE, Offset
 from glug.physics.reference_pressure import AreaPressure, ghost_distance, volume_pressure
 from glug.physics.reference_viscosity import (
     extrapolated,
@@ -24,9 +24,8 @@ from glug.physics.reference_viscosity import (
 from glug.physics.stokes import stokes_problem
 from glug.physics.variational import Solution, VariationalProblem
 from glug.physics.weights import Fractions
-from glug.studies.manufactured import MU, Problem
+from glug.studies.manufactured import MU, Problem, centred_grid
 
-HALF_WIDTH = 1.5
 # The schemes of every physics besides the published one; the first is what the rest of glug uses.
 SCHEMES: dict[tuple[str, bool], tuple[str, ...]] = {
     ("pressure", False): ("ghost-fluid", "voxelised"),
@@ -43,8 +42,7 @@ class Discretised:
 
     def __init__(self, problem: Problem, n: int):
         self.problem = problem
-        dx = 2 * HALF_WIDTH / n
-        self.grid = Grid(dx, (n, n, 1), origin=(-HALF_WIDTH, -HALF_WIDTH, 0.0), dim=2)
+        self.grid = centred_grid(n)
         self.operators = Operators(self.grid)
 
     def _between(self, kind: str) -> Fractions:
@@ -107,14 +105,16 @@ class Discretised:
             return AreaPressure.voxelised(ops, ~outside, outside if kind == "solid" else np.zeros_like(outside))
         if kind == "air":
             return AreaPressure(ops, np.ones(len(self.liquid.face)), phi < 0, ghost_distance(ops, phi))
-        area = np.concatenate([edge_fraction(self.grid, a, self.distance) for a in range(2)])
+        area = np.concatenate([face_fraction(self.grid, a, self.distance) for a in range(2)])
         return AreaPressure(ops, area, np.abs(ops.D) @ area > 0)
 
     @cached_property
     def _faces_inside(self) -> np.ndarray:
         return np.concatenate([self.distance(self.operators.points(o)) < 0 for o in self.operators.faces])
 
-    def solve(self, scheme: str = "published") -> Solution:
+    def solve(self, scheme: str | None = None) -> Solution:
+        """With "published" or one of `SCHEMES`; by default the scheme that the rest of glug uses."""
+        scheme = scheme or next(iter(SCHEMES[self.problem.physics, self.problem.closed]), "published")
         u_wall = self.u_wall
         if scheme == "laplacian-dirichlet":
             u_wall = extrapolated(self.operators, self.u_star, self._faces_inside)

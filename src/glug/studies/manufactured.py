@@ -11,9 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glug.grids.regular import Grid
+
+HALF_WIDTH = 1.5  # [m] of the plane or space around them all
 MU = 0.1  # [Pa s] in all of them
 ROOT3 = np.sqrt(3.0)
 Fields = dict[str, np.ndarray]
+
+
+def centred_grid(n: int, dim: int = 2) -> Grid:
+    """n cells along every side of [-1.5, 1.5]^dim."""
+    cells = (n, n, n if dim == 3 else 1)
+    return Grid(2 * HALF_WIDTH / n, cells, origin=(-HALF_WIDTH, -HALF_WIDTH, -HALF_WIDTH if dim == 3 else 0.0), dim=dim)
 
 
 @dataclass(frozen=True)

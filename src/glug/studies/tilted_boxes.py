@@ -16,17 +16,17 @@ from collections.abc import Callable
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
-from glug.geometry.exact_fractions import edge_fraction, function_fraction
+from glug.geometry.exact_fractions import face_fraction, function_fraction
 from glug.grids.operators import Operators
-from glug.grids.regular import CENTRE, Grid
+from glug.grids.regular import CENTRE
 from glug.physics.reference_pressure import AreaPressure, volume_pressure
 from glug.physics.variational import VariationalProblem
 from glug.physics.weights import Fractions
+from glug.studies.manufactured import centred_grid
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 from glug.studies.tables import convergence_rows, grids
 
-HALF_WIDTH = 1.5
 SCHEMES = ("volumes", "open-area", "voxelised")
 COARSEST, USUAL = 32, 128
 Shape = Callable[[np.ndarray], np.ndarray]
@@ -59,7 +59,7 @@ class Room:
     """The open part of the plane, where `shape` is negative, on n x n cells."""
 
     def __init__(self, n: int, shape: Shape):
-        self.grid = Grid(2 * HALF_WIDTH / n, (n, n, 1), origin=(-HALF_WIDTH, -HALF_WIDTH, 0.0), dim=2)
+        self.grid = centred_grid(n)
         self.operators = Operators(self.grid)
         self.shape = shape
         self.open = Fractions.measure(self.operators, lambda o: function_fraction(self.grid, o, shape))
@@ -69,7 +69,7 @@ class Room:
         if scheme == "volumes":
             return volume_pressure(ops, Fractions.full(ops), self.open)
         if scheme == "open-area":
-            area = np.concatenate([edge_fraction(self.grid, a, self.shape) for a in range(2)])
+            area = np.concatenate([face_fraction(self.grid, a, self.shape) for a in range(2)])
             return AreaPressure(ops, area, np.abs(ops.D) @ area > 0)
         wall = self.shape(ops.points(CENTRE)) >= 0
         return AreaPressure.voxelised(ops, ~wall, wall)
