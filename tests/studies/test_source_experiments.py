@@ -1,18 +1,38 @@
 """The experiments of Batty (2010), chapters 2 and 3, that have a number: tilted walls, a paddle, explicit steps."""
 
 import numpy as np
+import pytest
 
-from glug.studies.explicit_substeps import DIFFUSION, Blob, radius, substeps
+from glug.studies.explicit_substeps import DIFFUSION, disc, limit, schemes, substeps
 from glug.studies.registry import StudyOptions, run_study
 from glug.studies.tilted_boxes import stirred_energy
 
 
 def test_explicit_viscosity_needs_28_steps_where_the_implicit_one_needs_one():
-    blob = Blob()
-    assert substeps(blob.explicit, DIFFUSION) == 28
-    assert radius(blob.explicit(DIFFUSION / 27)) > 1.0 + 1e-6
-    assert substeps(blob.implicit, DIFFUSION) == 1
-    assert substeps(blob.mixed, DIFFUSION) == 1  # not the source's 14: see the study
+    steps = {name: substeps(growth) for name, (growth, _) in schemes(24).items()}
+    # 28 follows from DIFFUSION; that the transposed part alone needs half of that, and the mixed step one, does not.
+    assert steps == {"explicit": 28, "mixed, explicit part": 14, "mixed": 1, "implicit": 1}
+
+
+def test_the_limits_are_an_eighth_and_a_quarter():
+    """2 over the largest eigenvalue, 16 and 8 in an endless liquid; those of a disc are a little smaller."""
+    limits = {name: limit(growth) for name, (growth, _) in schemes(24).items()}
+    assert 0.125 < limits["explicit"] < 0.13
+    assert limits["mixed, explicit part"] == pytest.approx(2 * limits["explicit"], rel=2e-3)
+    assert limits["mixed"] == limits["implicit"] == np.inf
+
+
+def test_what_is_unstable_by_its_spectral_radius_blows_up_when_it_is_run():
+    stepped = disc(12)
+    start = np.random.default_rng(0).normal(size=len(stepped.faces)) * stepped.faces
+    largest = {}
+    for name, scheme, parts in (("27", stepped.explicit, 24), ("28", stepped.explicit, 28), ("1", stepped.mixed, 1)):
+        u, step = start, scheme(DIFFUSION / parts)
+        for _ in range(300):
+            u = step.advance(u)
+        largest[name] = np.abs(u).max()
+    assert largest["27"] > 1e3
+    assert max(largest["28"], largest["1"]) < np.abs(start).max()
 
 
 def test_a_tilted_box_holds_the_vortex_of_an_aligned_one_unless_it_is_made_of_whole_cells():
