@@ -18,6 +18,7 @@ class StudyRow:
     grid      cells along a side
     quantity  p, u, v, w, tau_xx, tau_xy, ... or a named scalar
     norm      Linf, L1, or value for a scalar
+    seconds   that all rows of this table and grid took together
     """
 
     study: str
@@ -30,6 +31,7 @@ class StudyRow:
     ratio: float | None = None  # ours / published
     order_ours: float | None = None
     order_published: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
@@ -43,13 +44,24 @@ def grids(
 
 
 def convergence_rows(
-    study: str, table: str, numbers: Sequence[int], errors: Callable[[int], Errors], compare: str | None = None
+    study: str,
+    table: str,
+    numbers: Sequence[int],
+    errors: Callable[[int], Errors],
+    compare: str | None = None,
+    *,
+    orders_only: bool = False,
 ) -> list[StudyRow]:
-    """Rows of errors on grids that double, with orders, grouped by quantity and norm.
+    """Rows of errors on grids that double, with orders and seconds, grouped by quantity and norm.
 
-    `compare` is the published table; its orders are computed from its errors.
+    `compare` is the published table; its orders are computed from its errors. Where its errors are those of another
+    problem there are `orders_only`.
     """
-    ours = {n: errors(n) for n in numbers}
+    ours, seconds = {}, {}
+    for n in numbers:
+        begin = time.perf_counter()
+        ours[n] = errors(n)
+        seconds[n] = time.perf_counter() - begin
     known = published()
     rows = []
     for quantity in ours[numbers[0]]:
@@ -67,10 +79,11 @@ def convergence_rows(
                         quantity,
                         norm,
                         value,
-                        theirs,
-                        value / theirs if theirs else None,
+                        None if orders_only else theirs,
+                        value / theirs if theirs and not orders_only else None,
                         _order(before, value),
                         _order(theirs_before, theirs) if before is not None else None,
+                        seconds[n],
                     )
                 )
     return rows
