@@ -2,8 +2,11 @@
 
 A flow is a scene and what is known of it. Errors are those of the face velocities that a run writes
 (`output.fields`), at faces inside the liquid, relative to the flow's largest speed: `Linf` the largest, `L1`
-the mean. n is the number of cells across the gap (taylor-couette), the box (taylor-green) or the pipe (pipe);
-walls lie 0.37 cells behind the lattice, where nothing is aligned.
+the mean. n is the number of cells across the gap (taylor-couette), the box (taylor-green) or the pipe (pipe).
+
+The axes of the cylinders and of the pipe lie 0.37 cells from the lattice, so that their walls cut cells everywhere. The
+box of taylor-green is the domain, whose sides other than the top one are where the lattice begins and ends: only the
+top wall lies 0.37 cells behind it.
 """
 
 from __future__ import annotations
@@ -334,12 +337,13 @@ def study(options: StudyOptions) -> list[StudyRow]:
     """Errors with orders, then named values beside those of the formula."""
     name = options.name
     numbers = grids(options.largest_grid, COARSEST, USUAL_LARGEST, USUAL_LARGEST)
-    errors: dict[int, Errors] = {}
     scalars = []
-    for n in numbers:
+
+    def errors(n: int) -> Errors:
         flow = FLOWS[name](n)
         simulation = run(flow)
-        errors[n] = flow.errors(simulation)
         for quantity, (ours, exact) in flow.values(simulation).items():
             scalars.append(StudyRow(name, "formula", n, quantity, "value", ours, exact, ours / exact))
-    return convergence_rows(name, "formula", numbers, errors.__getitem__) + scalars
+        return flow.errors(simulation)
+
+    return convergence_rows(name, "formula", numbers, errors) + scalars

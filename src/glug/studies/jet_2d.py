@@ -8,6 +8,7 @@ width; the scatter of the particles is less than that.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 import numpy as np
@@ -24,8 +25,7 @@ HEIGHT, LAYER = 0.24, 0.02  # [m] of the layer: just above the pile
 LEAST = 3  # particles in the layer, or the jet is torn there
 HYSTERESIS = 0.06 / 4  # [m]
 VISCOSITIES = {"Re 0.4": 0.075, "Re 8": 0.075 / 20}  # [Pa s]
-GRID = 150  # of the source; with --max the next smaller multiple of 10
-COARSEST = 50
+GRIDS = (100, 150)  # the finer one is the source's
 
 
 def axis(frames: Iterable[np.ndarray]) -> np.ndarray:
@@ -46,17 +46,20 @@ def follow(viscosity: float, resolution: int) -> np.ndarray:
 
 
 def study(options: StudyOptions) -> list[StudyRow]:
-    """Two runs: the thick jet, and the thin one that must not fold."""
-    resolution = min(options.largest_grid or GRID, GRID) // 10 * 10
-    if resolution < COARSEST:
-        raise InputError(f"--max {options.largest_grid}: the jet needs {COARSEST} cells along a side at least")
+    """Two runs a grid: the thick jet, and the thin one that must not fold."""
+    largest = options.largest_grid or GRIDS[-1]
+    if largest < GRIDS[0]:
+        raise InputError(f"--max {largest}: the coarsest grid of this study has {GRIDS[0]} cells along a side")
     rows = []
-    for label, viscosity in VISCOSITIES.items():
-        path = follow(viscosity, resolution)
-        for quantity, value in (
-            ("jet_direction_changes", reversals(path, HYSTERESIS)),
-            ("jet_axis_span_m", float(np.ptp(path)) if len(path) else 0.0),
-            ("frames_followed", len(path)),
-        ):
-            rows.append(StudyRow(options.name, label, resolution, quantity, "value", value))
+    for n in (n for n in GRIDS if n <= largest):
+        for label, viscosity in VISCOSITIES.items():
+            begin = time.perf_counter()
+            path = follow(viscosity, n)
+            seconds = time.perf_counter() - begin
+            for quantity, value in (
+                ("jet_direction_changes", reversals(path, HYSTERESIS)),
+                ("jet_axis_span_m", float(np.ptp(path)) if len(path) else 0.0),
+                ("frames_followed", len(path)),
+            ):
+                rows.append(StudyRow(options.name, label, n, quantity, "value", value, seconds=seconds))
     return rows
