@@ -93,7 +93,7 @@ def test_it_is_the_nearest_velocity_among_those_allowed(light):
     useful = np.flatnonzero(affine.ordinary[bubble.box.ravel()])[1:]
     rows = rows[useful]
     kkt = sparse.bmat([[M, rows.T], [rows, None]])
-    w = solve_general(kkt, np.concatenate([rhs, np.zeros(len(useful))]))[: N.shape[1]]
+    w = solve_general(kkt, np.concatenate([rhs, np.zeros(len(useful))]))[0][: N.shape[1]]
     ours = affine.project(star).u
     assert np.abs(ours - N @ w)[moves].max() < 1e-10
     assert np.abs(D @ np.where(moves, ours, 0.0)).max() < 1e-10

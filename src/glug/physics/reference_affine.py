@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from glug.grids.operators import Operators
-from glug.grids.regular import CENTRE, Grid
+from glug.grids.regular import Grid
 from glug.physics.affine_regions import Regions, basis, owners
 from glug.solvers.sparse import solve_positive
 
@@ -63,7 +63,6 @@ class AffineProjection:
         opening, motion = _flat(area[: grid.dim]).astype(float), _flat(mobility[: grid.dim]).astype(float)
         self.free = (opening > 0.0) & (motion > 0.0) & ~self.owned
         self.ordinary = (cells & (regions.label < 0)).ravel()
-        self._where = operators.points(CENTRE)[self.ordinary]
         self.C = self._basis(owner)
         M = sparse.diags(_ratio(opening, motion))
         self._weighted = sparse.csr_matrix(self.C.T @ M)
@@ -136,7 +135,7 @@ class AffineProjection:
                 keep[members[len(members) // 2]] = False
         q = np.zeros(len(b))
         if keep.any():
-            q[keep], _ = solve_positive(matrix[keep][:, keep], b[keep], self._where[keep])
+            q[keep], _ = solve_positive(matrix[keep][:, keep], b[keep], np.ones((int(keep.sum()), 1)))
         return q
 
 

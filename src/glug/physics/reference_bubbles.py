@@ -47,14 +47,12 @@ class ConstraintPressure(VariationalProblem):
         merged.data[np.abs(merged.data) < 1e-9 / operators.grid.dx] = 0.0
         merged.eliminate_zeros()
         self.bubbles = count
-        size = np.maximum(np.asarray(Q.sum(axis=0)).ravel(), 1.0)[:, None]
-        centres = operators.points(CENTRE)
         rows = Rows(
             -sparse.vstack([operators.D, merged], format="csr"),
             sparse.csr_matrix((n + count, n + count)),
             np.concatenate([wet.astype(float), np.ones(count)]),
             np.ones(n + count),
-            np.concatenate([centres, (Q.T @ centres) / size]),
+            operators.face_axis,
             {"p": slice(0, n + count), "bubble": slice(n, n + count)},
         )
         beside = np.abs(operators.D.T) @ wet.astype(float) > 0
