@@ -261,12 +261,14 @@ def test_cholesky_refuses_what_is_not_positive():
 
 
 def test_multigrid_reaches_the_solution_of_the_factors():
-    """Every physics in 3D, around a wall: pressure, viscosity by the velocity, Stokes by velocity and pressure."""
+    """Every physics in 3D, cut by a wall and closed: pressure, viscosity, Stokes (by velocity and pressure)."""
     operators = square(14, dim=3, shift=0.21)
-    geometry = operators, fractions(operators, Blob()), fractions(operators, lambda p: -p[:, 2] - 0.4)
-    start = random_velocity(operators)
-    for problem in EVERY_PHYSICS:
-        exact, found = (problem(*geometry).solve(start, solver=solver) for solver in ("direct", "amg"))
+    blob, full = fractions(operators, Blob()), Fractions.full(operators)
+    start, turning = random_velocity(operators), velocity(operators, rigid)
+    wall = fractions(operators, lambda p: -p[:, 2] - 0.4)
+    for problem, liquid, fluid in [(p, *g) for p in EVERY_PHYSICS for g in ((blob, wall), (full, blob))]:
+        system = problem(operators, liquid, fluid)
+        exact, found = (system.solve(start, u_wall=turning, solver=solver) for solver in ("direct", "amg"))
         assert exact.stats.iterations == 1 < found.stats.iterations < 200
         assert found.stats.converged
         assert found.stats.residual > 0.0

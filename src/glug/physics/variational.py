@@ -32,6 +32,7 @@ from glug.solvers.sparse import AMG, DIRECT, solve_general, solve_positive, solv
 from glug.solvers.stats import SolveStats
 
 Form = Literal["auto", "stress", "velocity", "kkt"]
+NOTHING = SolveStats("nothing to solve", 0, 0, 0.0, 0.0, True)
 LARGEST_3D = 10_000  # rows; factors fill up in 3D
 FLAT = 1e-11  # of the matrix: a constant pressure that costs less than this belongs to the null space
 
@@ -151,6 +152,11 @@ class VariationalProblem:
         """Whether every row has compliance: viscosity without pressure."""
         return bool((self.rows.compliance.diagonal() > 0.0).all())
 
+    @property
+    def coupled(self) -> bool:
+        """Whether some rows have compliance and others none: viscosity and pressure."""
+        return not self.compliant and bool((self.rows.compliance.diagonal() > 0.0).any())
+
     # -- matrices ------------------------------------------------------------------------------------------
 
     @property
@@ -225,7 +231,7 @@ class VariationalProblem:
         start[m] -= self.dt * (rows.B.T @ s_air)[m] / self.density[m]
         s = s_air.copy()
         u = np.where(self.fluid_face > 0.0, start, u_wall)
-        stats = SolveStats("nothing to solve", 0, 0, 0.0, 0.0, True)
+        stats = NOTHING
         if v.any():
             solve = {"stress": self._solve_stress, "velocity": self._solve_velocity, "kkt": self._solve_whole}[form]
             u[m], excess, stats = solve(start[m], wall[v], solver)
@@ -240,8 +246,7 @@ class VariationalProblem:
             solver = AMG if large else DIRECT
         if form == "auto":
             # Multigrid knows velocities and pressures; stresses it does not smooth.
-            mixed = bool((self.rows.compliance.diagonal() > 0.0).any())
-            form = "velocity" if self.compliant else "kkt" if mixed and solver == AMG else "stress"
+            form = "velocity" if self.compliant else "kkt" if self.coupled and solver == AMG else "stress"
         if form == "velocity" and not self.compliant:
             raise InputError("the velocity form needs rows with compliance; pressure has none")
         return form, solver
@@ -262,7 +267,8 @@ class VariationalProblem:
 
     def _solve_whole(self, start: np.ndarray, wall: np.ndarray, solver: str) -> tuple:
         """The KKT form; by multigrid with the stresses eliminated, as a problem of velocities and pressures."""
-        if solver == AMG:
+        wall = self._consistent(wall)
+        if solver == AMG and self.coupled:
             return self._solve_velocity_pressure(start, wall)
         b = np.concatenate([self._inertia()[self.moves] * start, wall])
         keep = np.ones(len(b), dtype=bool)
@@ -316,6 +322,13 @@ class VariationalProblem:
         np.maximum.at(scale, label, matrix.diagonal()[p] * value)
         return [(p[label == c], value[label == c]) for c in np.flatnonzero(cost <= FLAT * scale)]
 
+    def _consistent(self, wall: np.ndarray) -> np.ndarray:
+        """What walls and targets ask of the rows, without what they ask of the volume of a closed component."""
+        wall = wall.copy()
+        for members, value in self.flat_pressures(self.stress_matrix()):
+            wall[members] -= value * (value @ wall[members]) / (value @ value)
+        return wall
+
     def _solve_flat(self, matrix: sparse.csr_matrix, b: np.ndarray, solver: str) -> tuple[np.ndarray, SolveStats]:
         """Solve with one pressure of every closed component held at zero, in the least-squares sense."""
         keep = np.ones(len(b), dtype=bool)
@@ -323,9 +336,10 @@ class VariationalProblem:
         for members, value in self.flat_pressures(matrix):
             b[members] -= value * (value @ b[members]) / (value @ value)
             keep[members[len(members) // 2]] = False
-        x = np.zeros(len(b))
-        smooth = 1.0 / self.rows.liquid[self.valid][keep, None]
-        x[keep], stats = solve_positive(matrix[keep][:, keep], b[keep], smooth, solver)
+        x, stats = np.zeros(len(b)), NOTHING
+        if keep.any():
+            smooth = 1.0 / self.rows.liquid[self.valid][keep, None]
+            x[keep], stats = solve_positive(matrix[keep][:, keep], b[keep], smooth, solver)
         return x, stats
 
 

@@ -52,8 +52,8 @@ def schemes(n: int) -> dict[str, tuple[Growth, float | None]]:
     stepped = disc(n)
     return {
         "explicit": (lambda dt: stepped.explicit(dt).growth(), None),
-        "mixed, explicit part": (lambda dt: stepped.transposed(dt).overshoot(), 14.0),
-        "mixed": (lambda dt: stepped.mixed(dt).growth(), None),
+        "mixed, explicit part": (lambda dt: stepped.transposed(dt).overshoot(), None),
+        "mixed": (lambda dt: stepped.mixed(dt).growth(), 14.0),
         "implicit": (lambda dt: stepped.implicit(dt).growth(), 1.0),
     }
 
