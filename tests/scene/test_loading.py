@@ -156,7 +156,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"solver.coupling": "stokes"},
         "solver.coupling: 'stokes' is available in 2D scenes only; valid here: 'split'",
     ),
-    ({"solver.air": "two-phase"}, "solver.air: 'two-phase' is not valid; valid: 'vacuum'"),
+    ({"solver.air": "helium"}, "solver.air: 'helium' is not valid; valid: 'vacuum' or 'constraint'"),
     ({"time.cfl": 0}, "time.cfl: must be greater than 0, got 0"),
     ({"time.cfl": 0, "time.fps": -1}, "time.fps: must be greater than 0, got -1 (and 1 more)"),
     ({"gravity": [0, "down", 0]}, "gravity.1: must be a number, got 'down'"),

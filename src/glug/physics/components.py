@@ -16,11 +16,15 @@ class Components:
     cells: np.ndarray  # cells of each component
     free: np.ndarray  # whether it touches air anywhere
 
+    def sums(self, rhs: np.ndarray, liquid: np.ndarray, links: Staggered) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Per component: its cells, its links to air, and the sum of `rhs`."""
+        return _sums(self.label, liquid, rhs, links, len(self.cells))
+
     def compatibility(self, rhs: np.ndarray, liquid: np.ndarray, links: Staggered) -> np.ndarray:
         """What to add per cell so that the sum over every closed component is zero."""
         if self.free.all():
             return np.zeros(len(self.cells))
-        cells, _, total = _sums(self.label, liquid, rhs, links, len(self.cells))
+        cells, _, total = self.sums(rhs, liquid, links)
         return np.where(self.free, 0.0, -total / np.maximum(cells, 1))
 
 

@@ -206,3 +206,104 @@ def list_contacts(label, liquid, lx, ly, lz, cell, region, link):
                         region[n] = label[a, b, d] if wet else label[i, j, k]
                         link[n] = value
                         n += 1
+
+
+@kernel(parallel=True)
+def outflow(label, liquid, u, v, w, ax, ay, az, out):
+    """Per layer and region: what flows from air into liquid through open faces, over dx^2 [m/s]."""
+    ni, nj, nk = label.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                r = label[i, j, k]
+                if r >= 0:
+                    total = np.float64(0.0)
+                    if i > 0 and liquid[i - 1, j, k]:
+                        total -= ax[i, j, k] * np.float64(u[i, j, k])
+                    if i < ni - 1 and liquid[i + 1, j, k]:
+                        total += ax[i + 1, j, k] * np.float64(u[i + 1, j, k])
+                    if j > 0 and liquid[i, j - 1, k]:
+                        total -= ay[i, j, k] * np.float64(v[i, j, k])
+                    if j < nj - 1 and liquid[i, j + 1, k]:
+                        total += ay[i, j + 1, k] * np.float64(v[i, j + 1, k])
+                    if k > 0 and liquid[i, j, k - 1]:
+                        total -= az[i, j, k] * np.float64(w[i, j, k])
+                    if k < nk - 1 and liquid[i, j, k + 1]:
+                        total += az[i, j, k + 1] * np.float64(w[i, j, k + 1])
+                    out[i, r] += total
+
+
+@kernel(parallel=True)
+def solid_outflow(label, sx, sy, sz, cx, cy, cz, out):
+    """Per layer and region: what moving solids take from it through the part of faces that they close."""
+    one = np.float32(1.0)
+    ni, nj, nk = label.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                r = label[i, j, k]
+                if r >= 0:
+                    out[i, r] += (
+                        np.float64((one - cx[i + 1, j, k]) * sx[i + 1, j, k])
+                        - np.float64((one - cx[i, j, k]) * sx[i, j, k])
+                        + np.float64((one - cy[i, j + 1, k]) * sy[i, j + 1, k])
+                        - np.float64((one - cy[i, j, k]) * sy[i, j, k])
+                        + np.float64((one - cz[i, j, k + 1]) * sz[i, j, k + 1])
+                        - np.float64((one - cz[i, j, k]) * sz[i, j, k])
+                    )
+
+
+@kernel(parallel=True)
+def fill_regions(label, value, q):
+    """q = the value of its region in every air cell."""
+    ni, nj, nk = label.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                r = label[i, j, k]
+                if r >= 0:
+                    q[i, j, k] = value[r]
+
+
+@kernel(parallel=True)
+def fill_cells(filled, phi, liquid):
+    """Make the marked cells liquid."""
+    ni, nj, nk = filled.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if filled[i, j, k]:
+                    phi[i, j, k] = -abs(phi[i, j, k])
+                    liquid[i, j, k] = 1
+
+
+@kernel(parallel=True)
+def fill_links(axis, filled, liquid, area, conduction, link):
+    """Links of the marked cells: `conduction` times the area between them, at most that much towards liquid."""
+    ni, nj, nk = filled.shape
+    di, dj, dk = axis == 0, axis == 1, axis == 2
+    for slab in prange(1, ni):
+        i = np.int64(slab)
+        for j in range(dj, nj):
+            for k in range(dk, nk):
+                a, b = filled[i - di, j - dj, k - dk], filled[i, j, k]
+                if a and b:
+                    link[i, j, k] = conduction * area[i, j, k]
+                elif (a and liquid[i, j, k]) or (b and liquid[i - di, j - dj, k - dk]):
+                    link[i, j, k] = min(link[i, j, k], conduction * area[i, j, k])
+
+
+@kernel(parallel=True)
+def mark_regions(label, wanted, out):
+    """1 in the cells of the regions that are wanted."""
+    ni, nj, nk = label.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                r = label[i, j, k]
+                out[i, j, k] = r >= 0 and wanted[r] != 0

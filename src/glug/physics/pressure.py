@@ -7,8 +7,9 @@ Find q with D u = target, where u = u* - G q. With q = p dt / (rho dx) the syste
 symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 2009; Gibou et al. 2002).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,15 @@ from glug.geometry.solids import SolidField
 from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels
+from glug.physics.air_regions import AirRegions, find_air_regions
+from glug.physics.bubble_levels import bubble_hierarchy
+from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.volume import VolumeCorrection
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, solve_with_fallback
 from glug.solvers.direct import direct_solve
+from glug.solvers.low_rank import Coupled, Woodbury
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
@@ -37,6 +42,7 @@ class PressureProblem:
     liquid: np.ndarray  # uint8: cells whose pressure is unknown
     components: Components
     system: PressureLevel
+    bubbles: Bubbles | None = None  # closed air that keeps its volume; None where all air is at p = 0
     _multigrid: Preconditioner | None = None
 
     @classmethod
@@ -48,6 +54,18 @@ class PressureProblem:
         kernels.pressure_links(phi, liquid, *solid.area, *links, diagonal)
         system = PressureLevel(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
         return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system)
+
+    def close_air(self) -> AirRegions:
+        """Give every closed part of the air a pressure of its own; the window must hold all the air there is."""
+        regions = find_air_regions(self.liquid, self.solid.area)
+        links, mask = self.system.links, self.system.mask
+        self.bubbles, self._multigrid = Bubbles(regions, self.liquid, self.components, links, mask), None
+        return regions
+
+    @property
+    def operator(self) -> System:
+        """The matrix of the solve: that of the liquid cells, with the pressures of bubbles eliminated."""
+        return self.system if self.bubbles is None else Coupled(self.system, self.bubbles.low_rank)
 
     def right_hand_side(self, velocity: Staggered, correction: VolumeCorrection | None = None) -> np.ndarray:
         """target - D u* [m/s].
@@ -62,6 +80,8 @@ class PressureProblem:
         if correction is not None:
             components = self.components
             correction.add_to(rhs, components.label, len(components.cells), self.solid.openness, self.grid)
+        if self.bubbles is not None:
+            return rhs
         amount = self.components.compatibility(rhs, self.liquid, self.system.links)
         if np.any(amount):
             kernels.add_per_component(self.components.label, amount.astype(np.float32), rhs)
@@ -75,11 +95,24 @@ class PressureProblem:
 
         def multigrid() -> Preconditioner:
             if self._multigrid is None:
-                cycle = Multigrid(hierarchy(self.system), GaussSeidel(SWEEPS))
-                self._multigrid = Cycle(self.system, cycle)
+                self._multigrid = Cycle(self.system, self._cycle())
             return self._multigrid
 
         return [jacobi] if solver == "jacobi-cg" else [multigrid, jacobi]
+
+    def _cycle(self) -> Callable[[Vector, Vector, Vector], float]:
+        """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones."""
+        bubbles, smoother = self.bubbles, GaussSeidel(SWEEPS)
+        if bubbles is None or len(bubbles) == 0:
+            return Multigrid(hierarchy(self.system), smoother)
+        large = bubbles.large
+        levels: Sequence[Any] = (
+            hierarchy(self.system)
+            if large.all()
+            else bubble_hierarchy(self.system, bubbles.cells_of(~large), bubbles.only(~large))
+        )
+        cycle = Multigrid(levels, smoother)
+        return Woodbury(cycle, self.system, bubbles.only(large)) if large.any() else cycle
 
     def project(
         self,
@@ -90,20 +123,38 @@ class PressureProblem:
         floor: float = 0.0,
         correction: VolumeCorrection | None = None,
         solver: str = "multigrid",
+        growth: np.ndarray | None = None,
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
-        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg` or `reference`.
+        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg` or `reference`; `growth` [m3/s] is what
+        every air region is to gain, if there are bubbles.
         """
-        b = (self.right_hand_side(velocity, correction),)
+        b = self.right_hand_side(velocity, correction)
         q = self.grid.scalar(dtype=np.float64)
+        if self.bubbles is not None:
+            growth = None if growth is None else growth / self.grid.dx**2
+            w = self.bubbles.wanted(velocity, self.solid, growth)
+            self.bubbles.balance(b, w, growth)
         if solver == "reference":
-            stats = direct_solve("pressure", self.system.mask, b, (q,), assemble_pressure(self))
+            stats = self._solve_assembled(b, q, w if self.bubbles is not None else np.zeros(0))
         else:
+            if self.bubbles is not None:
+                self.bubbles.low_rank.add((w / self.bubbles.C).reshape(-1, 1), (b,))
             choices = self.preconditioners(solver)
-            stats = solve_with_fallback(self.system, choices, b, (q,), tolerance, max_iterations, floor)
+            stats = solve_with_fallback(self.operator, choices, (b,), (q,), tolerance, max_iterations, floor)
+        if self.bubbles is not None:
+            self.bubbles.fill(q, self.bubbles.pressures(q, w))
         kernels.subtract_gradient(q, self.liquid, *self.system.links, *self.solid.area, *velocity)
         return q, stats
+
+    def _solve_assembled(self, b: np.ndarray, q: np.ndarray, w: np.ndarray) -> SolveStats:
+        """The reference solve; `w` is the right-hand side of the bubbles."""
+        matrix, bubbles = assemble_pressure(self), self.bubbles
+        if bubbles is None:
+            return direct_solve("pressure", self.system.mask, (b,), (q,), matrix)
+        mask, x = (self.system.mask[0], bubbles.C), (q, np.zeros(len(bubbles)))
+        return direct_solve("pressure", mask, (b, w), x, bubbles.matrix(matrix, self.system.mask[0]))
 
 
 def assemble_pressure(problem: PressureProblem):  # type: ignore[no-untyped-def]

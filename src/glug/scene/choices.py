@@ -32,7 +32,9 @@ class Solver(Model):
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or (2D) in one solve"
     )
-    air: Literal["vacuum"] = Field(default="vacuum", description="what surrounds the liquid")
+    air: Literal["vacuum", "constraint"] = Field(
+        default="vacuum", description="what surrounds the liquid: nothing, or bubbles that keep their volume"
+    )
     tolerance: Tolerance = Tolerance()
     max_iterations: Count = Field(default=4000, ge=1, description="iterations a solve may take")
     volume_correction: Annotated[Fraction, BeforeValidator(_gain)] = Field(

@@ -130,6 +130,8 @@ class Scene(Model):
                 raise fail("'stokes' is available in 2D scenes only; valid here: 'split'", "solver.coupling")
             if "slip" in self.domain.sides.values():
                 raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
+            if self.solver.air != "vacuum":
+                raise fail(f"'{self.solver.air}' does not go with coupling = 'stokes'; valid: 'vacuum'", "solver.air")
         for key, shape in self.shapes():
             shape.require_files(key)
         for i, solid in enumerate(self.solids):

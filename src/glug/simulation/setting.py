@@ -44,6 +44,7 @@ class Setting:
         transfer = self.scene.solver.transfer
         self.apic = transfer == "apic" or (transfer == "auto" and self.viscous)
         self.reference = self.dim == 2
+        self.closed_air = self.scene.solver.air == "constraint"
         self.stokes = self.viscous and self.scene.solver.coupling == "stokes"
 
     def _viscous(self) -> bool:
@@ -82,12 +83,14 @@ class Setting:
         return tuple(names)
 
     def window(self, position: np.ndarray) -> Grid:
-        """The padded bounding box of the particles, in whole tiles."""
+        """The padded bounding box of the particles, in whole tiles; the whole domain where air counts."""
         pad = math.ceil(self.scene.time.cfl) + 3
         lo, shape = [0, 0, 0], [TILE, TILE, TILE]
         for a in range(self.dim):
             cells = self.scene.domain.shape[a]
-            if len(position):
+            if self.closed_air:
+                first, last = -BORDER, cells + BORDER
+            elif len(position):
                 first = math.floor((float(position[:, a].min()) - self.origin[a]) / self.dx) - pad
                 last = math.ceil((float(position[:, a].max()) - self.origin[a]) / self.dx) + pad
             else:

@@ -66,6 +66,8 @@ class Step:
             solid, phi, fraction = self.geometry(grid)
             volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
             problem = PressureProblem.build(grid, phi, solid)
+            if setting.closed_air:
+                problem.close_air()
             correction = self.volume_correction(grid, fraction, dt)
             del fraction
         with self.stage("transfer_to_grid"):
