@@ -68,6 +68,7 @@ class SolidField:
     hidden: np.ndarray  # (n, 3) cells with a solid inside that their corners do not see
     clear: Staggered | None = None  # fraction of every face that moving solids leave; None when nothing moves
     slip: SlipWalls | None = None  # walls to which a viscous liquid does not stick
+    owner: Staggered | None = None  # int16: number of the moving solid whose velocity is on a face, or -1
 
     @property
     def sticking(self) -> np.ndarray:
@@ -95,29 +96,29 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
     nodes = _wall_distance(grid, walls)
     still = [_solid_distance(grid, solid, t, nodes) for solid in solids if not solid.moving]
     at_rest = nodes.copy() if len(still) < len(solids) else nodes
-    moving = [(solid, _solid_distance(grid, solid, t, nodes)) for solid in solids if solid.moving]
+    moving = [(n, s, _solid_distance(grid, s, t, nodes)) for n, s in enumerate(solids) if s.moving]
     area = open_area(nodes, grid)
     if grid.dim == 2:
         area[2][:] = 0.0
     openness = 1.0 - solid_volume(nodes, grid, CENTRE)
-    near = near_cells(grid, still + [d for _, d in moving])
+    near = near_cells(grid, still + [d for _, _, d in moving])
     hidden = np.zeros((0, 3), np.int64)
     if len(near):
-        fine = fine_distance(grid, near, _combined(walls, solids, t, grid.dim))
+        fine = _fine_distance(grid, near, walls, solids, t)
         cut_finely(grid, near, fine, area)
         hides = hides_solid(fine)
         hidden = near[hides]
         openness[tuple(hidden.T)] = open_fraction(fine[hides], grid.dx)
     for a in area:
         a[a < LEAST_AREA] = 0.0
-    velocity = clear = None
+    velocity = clear = owner = None
     if moving:
         held = _sticking(grid, walls, still) if np.any(walls.slip) else at_rest
-        velocity = _face_velocity(grid, held, moving, t)
+        velocity, owner = _face_velocity(grid, held, moving, t)
         u, v, w = (np.float32(1.0) - np.maximum(b - a, 0.0) for a, b in zip(area, open_area(at_rest, grid)))
         clear = (u, v, w)
-    slip = _slip_walls(grid, walls, still + [d for _, d in moving]) if np.any(walls.slip) else None
-    return SolidField(nodes, area, velocity, openness, hidden, clear, slip)
+    slip = _slip_walls(grid, walls, still + [d for _, _, d in moving]) if np.any(walls.slip) else None
+    return SolidField(nodes, area, velocity, openness, hidden, clear, slip, owner)
 
 
 def _sticking(grid: Grid, walls: Walls, solids: list[tuple[list[slice], np.ndarray]]) -> np.ndarray:
@@ -144,17 +145,25 @@ def _slip_walls(grid: Grid, walls: Walls, solids: list[tuple[list[slice], np.nda
     return SlipWalls(sticking, (stopping[0], stopping[1], stopping[2]), tuple(cells), tuple(nodes))
 
 
-def _combined(walls: Walls, solids: Sequence[Solid], t: float, dim: int) -> Callable[[np.ndarray], np.ndarray]:
-    def distance(points: np.ndarray) -> np.ndarray:
+def _fine_distance(grid: Grid, cells: np.ndarray, walls: Walls, solids: Sequence[Solid], t: float) -> np.ndarray:
+    """Distance to walls and solids at the 27 points of each cell; a solid counts within reach of its bounds."""
+
+    def to_walls(points: np.ndarray) -> np.ndarray:
         d = np.full(len(points), np.inf)
-        for a in range(dim):
+        for a in range(grid.dim):
             np.minimum(d, points[:, a] - walls.lower[a], out=d)
             np.minimum(d, walls.upper[a] - points[:, a], out=d)
-        for solid in solids:
-            np.minimum(d, solid.distance(points, t), out=d)
         return d
 
-    return distance
+    fine = fine_distance(grid, cells, to_walls)
+    for solid in solids:
+        mine = np.ones(len(cells), np.bool_)
+        for a, r in enumerate(_index_range(grid, solid, t)):
+            mine &= (cells[:, a] >= r.start) & (cells[:, a] < r.stop)
+        if mine.any():
+            own = fine_distance(grid, cells[mine], lambda points, solid=solid: solid.distance(points, t))  # type: ignore[misc]
+            fine[mine] = np.minimum(fine[mine], own)
+    return fine
 
 
 def _wall_distance(grid: Grid, walls: Walls) -> np.ndarray:
@@ -208,16 +217,20 @@ def _at_faces(nodes: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _face_velocity(
-    grid: Grid, at_rest: np.ndarray, moving: list[tuple[Solid, tuple[list[slice], np.ndarray]]], t: float
-) -> Staggered:
-    """Normal velocity of the nearest solid at the faces within reach of a moving one: zero next to those at rest.
+    grid: Grid, at_rest: np.ndarray, moving: list[tuple[int, Solid, tuple[list[slice], np.ndarray]]], t: float
+) -> tuple[Staggered, Staggered]:
+    """Normal velocity of the nearest solid at the faces within reach of a moving one, and that solid's number.
 
-    `at_rest` is the distance at cell corners of the walls and static solids to which liquid sticks.
+    Zero and -1 next to those at rest: `at_rest` is the distance at cell corners of the walls and static solids to
+    which liquid sticks.
     """
     velocity = grid.staggered()
+    owner = grid.staggered(np.int16)
+    for a in range(3):
+        owner[a][:] = -1
     for a in grid.axes:
         nearest = np.minimum(_at_faces(at_rest, a), np.float32(2.0 * grid.dx))
-        for solid, (ranges, d) in moving:
+        for number, solid, (ranges, d) in moving:
             if min(d.shape) < 2:
                 continue
             at_face = _at_faces(d, a)
@@ -226,5 +239,6 @@ def _face_velocity(
             index = np.argwhere(closer)
             points = grid.corner + grid.dx * (index + [r.start for r in ranges] + np.array(FACES[a]))
             velocity[a][region][closer] = solid.velocity(points, t)[:, a]
+            owner[a][region][closer] = number
             nearest[region][closer] = at_face[closer]
-    return velocity
+    return velocity, owner

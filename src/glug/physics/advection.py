@@ -54,24 +54,49 @@ def leave_solids(
         return 0.0
     index = np.flatnonzero(near)
     points, start = p[index].astype(np.float64), before[index].astype(np.float64)
-    for solid in solids:
-        _stop_at(solid, start, points, grid, t, dt)
+    reach = np.abs(points - start).max(initial=0.0) + grid.dx
+    close = [(solid, _within(solid, points, t, reach + _travel(solid, t, dt))) for solid in solids]
+    for solid, mine in close:
+        some = points[mine]
+        _stop_at(solid, start[mine], some, grid, t, dt)
+        points[mine] = some
     for _ in range(4):
         moved = np.zeros(len(points), np.bool_)
-        for solid in solids:
-            d = solid.distance(points, t)
-            inside = np.flatnonzero(d < 0.5 * margin)
-            if len(inside):
-                points[inside] += (margin - d[inside])[:, None] * _normal(solid, points[inside], grid, t)
-                moved[inside] = True
+        for solid, mine in close:
+            d = solid.distance(points[mine], t)
+            inside = d < 0.5 * margin
+            if inside.any():
+                index_inside = mine[inside]
+                push = (margin - d[inside])[:, None]
+                points[index_inside] += push * _normal(solid, points[index_inside], grid, t)
+                moved[index_inside] = True
         np.clip(points, walls.lower + np.full(3, margin), walls.upper - np.full(3, margin), out=points)
         if not moved.any():
             break
     p[index] = points
-    lost = index[np.any([solid.distance(points, t) < 0.0 for solid in solids], axis=0)]
+    buried = np.zeros(len(points), np.bool_)
+    for solid, mine in close:
+        buried[mine] |= solid.distance(points[mine], t) < 0.0
+    lost = index[buried]
     volume = float(particles.volume[lost].sum(dtype=np.float64))
     particles.volume[lost] = 0.0  # the next sort drops them
     return volume
+
+
+def _within(solid: Solid, points: np.ndarray, t: float, reach: float) -> np.ndarray:
+    """Numbers of the points within `reach` of the solid's box."""
+    lower, upper = solid.bounds(t)
+    return np.flatnonzero(((points > lower - reach) & (points < upper + reach)).all(axis=1))
+
+
+def _travel(solid: Solid, t: float, dt: float) -> float:
+    """How far a solid's corners move within `dt`, at most."""
+    if not solid.moving:
+        return 0.0
+    lower, upper = solid.bounds(t)
+    box = np.where(np.isfinite([lower, upper]), [lower, upper], 0.0)
+    corners = np.array([[box[i, 0], box[j, 1], box[k, 2]] for i, j, k in np.ndindex(2, 2, 2)])
+    return dt * float(np.linalg.norm(solid.velocity(corners, t), axis=1).max())
 
 
 def _normal(solid: Solid, points: np.ndarray, grid: Grid, t: float) -> np.ndarray:

@@ -9,6 +9,7 @@ symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 20
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,11 @@ from glug.physics.bubble_levels import bubble_hierarchy
 from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
 from glug.physics.pressure_levels import PressureLevel, hierarchy
+from glug.physics.rigid import RigidBodies
 from glug.physics.volume import VolumeCorrection
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, solve_with_fallback
 from glug.solvers.direct import direct_solve
-from glug.solvers.low_rank import Coupled, Woodbury
+from glug.solvers.low_rank import Coupled, LowRank, Rows, Woodbury
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
@@ -42,18 +44,30 @@ class PressureProblem:
     liquid: np.ndarray  # uint8: cells whose pressure is unknown
     components: Components
     system: PressureLevel
+    bodies: RigidBodies | None = None  # whose velocity the solve finds, too
     bubbles: Bubbles | None = None  # closed air that keeps its volume; None where all air is at p = 0
     _multigrid: Preconditioner | None = None
 
     @classmethod
-    def build(cls, grid: Grid, phi: np.ndarray, solid: SolidField) -> "PressureProblem":
+    def build(
+        cls, grid: Grid, phi: np.ndarray, solid: SolidField, bodies: RigidBodies | None = None
+    ) -> "PressureProblem":
         """From the liquid's distance at cell centres and the solids."""
         liquid = grid.scalar(dtype=np.uint8)
         kernels.liquid_cells(phi, *solid.area, liquid)
         links, diagonal = grid.staggered(), grid.scalar()
         kernels.pressure_links(phi, liquid, *solid.area, *links, diagonal)
         system = PressureLevel(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
-        return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system)
+        return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system, bodies)
+
+    @cached_property
+    def low_rank(self) -> LowRank | None:
+        """What the bodies add to the matrix."""
+        return None if self.bodies is None else LowRank(self.system.mask, self.body_rows, self.bodies.S)
+
+    @cached_property
+    def body_rows(self) -> list[Rows]:
+        return [] if self.bodies is None else self.bodies.rows(self.liquid)
 
     def close_air(self) -> AirRegions:
         """Give every closed part of the air a pressure of its own; the window must hold all the air there is."""
@@ -64,16 +78,20 @@ class PressureProblem:
 
     @property
     def operator(self) -> System:
-        """The matrix of the solve: that of the liquid cells, with the pressures of bubbles eliminated."""
+        """The matrix of the solve: that of the liquid cells, with bodies and the pressures of bubbles eliminated."""
+        if self.low_rank is not None:
+            return Coupled(self.system, self.low_rank)
         return self.system if self.bubbles is None else Coupled(self.system, self.bubbles.low_rank)
 
     def right_hand_side(self, velocity: Staggered, correction: VolumeCorrection | None = None) -> np.ndarray:
         """target - D u* [m/s].
 
         A component without any free surface cannot change its volume: the mean is removed there, which is
-        the least-squares answer when a moving solid compresses it.
+        the least-squares answer when a moving solid compresses it. (A body that gives way lets it.)
         """
         rhs = self.grid.scalar()
+        if self.bodies is not None and self.solid.velocity is not None:
+            self.bodies.write(self.solid.velocity)
         kernels.divergence_rhs(*velocity, *self.solid.area, self.liquid, rhs)
         if self.solid.velocity is not None and self.solid.clear is not None:
             kernels.closed_flux(*self.solid.velocity, *self.solid.clear, self.liquid, rhs)
@@ -83,6 +101,8 @@ class PressureProblem:
         if self.bubbles is not None:
             return rhs
         amount = self.components.compatibility(rhs, self.liquid, self.system.links)
+        if self.bodies is not None and np.any(amount):
+            amount[self.bodies.pushed_components(self.body_rows, self.components.label, len(amount))] = 0.0
         if np.any(amount):
             kernels.add_per_component(self.components.label, amount.astype(np.float32), rhs)
         return rhs
@@ -91,7 +111,8 @@ class PressureProblem:
         """What `solver` names, and what to fall back on; a hierarchy is made once for a geometry."""
 
         def jacobi() -> Preconditioner:
-            return Diagonal(self.system.mask, self.system.blocks)
+            mask = self.system.mask
+            return Diagonal(mask if self.low_rank is None else self.low_rank.diagonal(mask), self.system.blocks)
 
         def multigrid() -> Preconditioner:
             if self._multigrid is None:
@@ -146,6 +167,9 @@ class PressureProblem:
         if self.bubbles is not None:
             self.bubbles.fill(q, self.bubbles.pressures(q, w))
         kernels.subtract_gradient(q, self.liquid, *self.system.links, *self.solid.area, *velocity)
+        if self.bodies is not None and self.low_rank is not None and self.solid.velocity is not None:
+            self.bodies.push(self.low_rank, q)
+            self.bodies.write(self.solid.velocity)
         return q, stats
 
     def _solve_assembled(self, b: np.ndarray, q: np.ndarray, w: np.ndarray) -> SolveStats:
@@ -181,4 +205,5 @@ def assemble_pressure(problem: PressureProblem):  # type: ignore[no-untyped-def]
     rows.append(np.arange(n))
     columns.append(np.arange(n))
     values.append(diagonal)
-    return sparse.csc_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
+    matrix = sparse.csc_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
+    return matrix if problem.low_rank is None else (matrix + problem.low_rank.assemble(problem.system.mask)).tocsc()

@@ -27,6 +27,8 @@ from glug.geometry.solids import SlipWalls, SolidField
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_viscosity as kernels
+from glug.physics.rigid import RigidBodies
+from glug.physics.rigid_viscosity import ViscousBodies
 from glug.physics.viscosity_levels import (
     NEAR_SOLID,
     SolidFaces,
@@ -39,6 +41,7 @@ from glug.physics.viscosity_levels import (
 from glug.physics.wall_rows import WallRows, strain_rows
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback
 from glug.solvers.direct import direct_solve
+from glug.solvers.low_rank import Coupled, LowRank
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
@@ -65,9 +68,17 @@ class ViscosityProblem:
     solid_faces: SolidFaces
     weights: StressWeights  # without what solids take of them
     coupling: Staggered  # what couples the two components of a shear: its weight over the cut distances
+    bodies: RigidBodies | None = None  # whose velocity the solve finds, too
 
     @classmethod
-    def build(cls, grid: Grid, phi: np.ndarray, solid: SolidField, diffusion: np.ndarray | float) -> "ViscosityProblem":
+    def build(
+        cls,
+        grid: Grid,
+        phi: np.ndarray,
+        solid: SolidField,
+        diffusion: np.ndarray | float,
+        bodies: RigidBodies | None = None,
+    ) -> "ViscosityProblem":
         """`diffusion` is mu dt / (rho dx^2), a number or a cell-centred field."""
         weights = stress_weights(grid, phi, diffusion)
         if solid.slip is not None:
@@ -88,7 +99,7 @@ class ViscosityProblem:
             for a in range(3):
                 kernels.drop_hanging(a, weights.cell, before, mass[(a + 1) % 3], mass[(a + 2) % 3], after[a])
         couple(solid.stopping, solid_faces, weights.edges, coupling)
-        return cls(grid, solid, mass, solid_faces, weights, coupling)
+        return cls(grid, solid, mass, solid_faces, weights, coupling, bodies)
 
     def system(self) -> ViscosityLevel:
         """The matrix-free operator."""
@@ -121,12 +132,29 @@ class ViscosityProblem:
         """
         begin = time.perf_counter()
         system = self.system()
+        viscous = self.viscous_bodies()
         b = self.right_hand_side(velocity)
+        low = None if viscous is None else viscous.low_rank(system.mask)
+        if viscous is not None and low is not None:
+            viscous.add_to(b, low)
         x = tuple(np.where(g > 0, u, np.float64(0.0)) for g, u in zip(system.mask, velocity))
         setup = time.perf_counter() - begin
-        stats = solve_with_fallback(system, preconditioners(system, solver), b, x, tolerance, max_iterations, floor)
+        whole = system if low is None else Coupled(system, low)
+        choices = preconditioners(system, solver, low)
+        stats = solve_with_fallback(whole, choices, b, x, tolerance, max_iterations, floor)
+        if viscous is not None and low is not None:
+            viscous.move(x, low)
         self._write(velocity, x, system.mask)
         return replace(stats, setup_seconds=stats.setup_seconds + setup)
+
+    def viscous_bodies(self) -> ViscousBodies | None:
+        """The bodies' part of the system. Afterwards those of the solids' velocities that are theirs are zero."""
+        if self.bodies is None or self.solid.velocity is None:
+            return None
+        fields = self.grid, self.solid, self.solid_faces, self.weights
+        viscous = ViscousBodies.build(*fields, self.bodies)
+        self.bodies.write_as(np.zeros_like(self.bodies.velocity), self.solid.velocity)
+        return viscous
 
     def solve_reference(self, velocity: Staggered, *, laplacian: bool = False) -> SolveStats:
         """The same by an assembled matrix and a direct solver, in float64.
@@ -134,8 +162,9 @@ class ViscosityProblem:
         `laplacian` is the componentwise baseline: every component's gradient is penalised on its own, which
         damps rotation (Batty 2010, section 3.4).
         """
+        viscous = None if laplacian else self.viscous_bodies()
         rows = strain_rows(self.grid, self.solid, self.solid_faces, self.weights, every=True, laplacian=laplacian)
-        return self._solve_directly(velocity, rows)
+        return self._solve_directly(velocity, rows, viscous)
 
     def solve_held_surface(self, velocity: Staggered, phi: np.ndarray) -> SolveStats:
         """A second baseline: componentwise, and faces outside the liquid keep the velocity that they have.
@@ -156,27 +185,38 @@ class ViscosityProblem:
         free = replace(self, mass=(mass[0], mass[1], mass[2]))
         return free._solve_directly(velocity, rows)
 
-    def _solve_directly(self, velocity: Staggered, rows: WallRows) -> SolveStats:
+    def _solve_directly(self, velocity: Staggered, rows: WallRows, viscous: ViscousBodies | None = None) -> SolveStats:
         matrix, diagonal = rows.assemble(self.mass)
         b = tuple(m * u.astype(np.float64) for m, u in zip(self.mass, velocity))
         rows.subtract_known(b)
+        low = None if viscous is None else viscous.low_rank(diagonal)
+        if viscous is not None and low is not None:
+            viscous.add_to(b, low)
+            matrix = matrix + low.assemble(diagonal)
         x = tuple(np.zeros(u.shape) for u in velocity)
         stats = direct_solve("viscosity", diagonal, b, x, matrix)
+        if viscous is not None and low is not None:
+            viscous.move(x, low)
         self._write(velocity, x, diagonal)
         return stats
 
     def _write(self, velocity: Staggered, x: Vector, diagonal: Vector) -> None:
+        if self.bodies is not None and self.solid.velocity is not None:
+            self.bodies.write(self.solid.velocity)
         for a, u in enumerate(velocity):
             u[:] = np.where(diagonal[a] > 0, x[a], u)
             inside = self.solid_faces[a] > 0
             u[inside] = 0.0 if self.solid.velocity is None else self.solid.velocity[a][inside]
 
 
-def preconditioners(system: ViscosityLevel, solver: str) -> list[Callable[[], Preconditioner]]:
+def preconditioners(
+    system: ViscosityLevel, solver: str, low: LowRank | None = None
+) -> list[Callable[[], Preconditioner]]:
     """What `solver` names, and what to fall back on."""
 
     def jacobi() -> Preconditioner:
-        return Diagonal(system.diagonal(), system.blocks)
+        diagonal = system.diagonal()
+        return Diagonal(diagonal if low is None else low.diagonal(diagonal), system.blocks)
 
     def multigrid(repeats: int = REPEATS) -> Preconditioner:
         return Cycle(system, Multigrid(hierarchy(system), GaussSeidel(SWEEPS), repeats))

@@ -7,8 +7,9 @@ from pydantic import Field, field_validator, model_validator
 
 from glug.scene.booleans import Shape
 from glug.scene.mesh_sequence import MeshSequence
-from glug.scene.model import Colour, Fraction, Model, NonNegative, Number, Vector, fail
+from glug.scene.model import Colour, Fraction, Model, NonNegative, Number, Positive, Vector, fail
 from glug.scene.motion import Motion, Static
+from glug.scene.shapes import Direction
 from glug.scene.transform import Bounds, moved_bounds
 
 
@@ -77,7 +78,7 @@ class Sink(Model):
 
 
 class Solid(Model):
-    """A solid: a shape with a scripted motion, or a sequence of meshes."""
+    """A solid: a shape, at rest, with a scripted motion or (with a density) a rigid body; or a sequence of meshes."""
 
     name: str = Field(min_length=1, description="name, different from the other solids'")
     shape: Shape | None = None
@@ -87,6 +88,16 @@ class Solid(Model):
     slip_length: Number = Field(default=0.0, allow_inf_nan=True, description="slip length [m]; 0 is no-slip")
     colour: Colour = Field(default=(0.75, 0.75, 0.75), description="red, green, blue in 0..1")
     clarity: Fraction = Field(default=0.0, description="0 opaque .. 1 clear as glass, in pictures")
+    density: Positive | None = Field(
+        default=None, description="makes it a rigid body, which liquid and collisions move [kg/m3]"
+    )
+    launch: Vector = Field(default=(0.0, 0.0, 0.0), alias="velocity", description="a body's initial velocity [m/s]")
+    spin: Vector = Field(default=(0.0, 0.0, 0.0), description="a body's initial rotation about its centre [rad/s]")
+    axle: Direction | None = Field(
+        default=None, description="a body only turns about this direction through its centre"
+    )
+    friction: NonNegative | None = Field(default=None, description="Coulomb's coefficient between solids")
+    restitution: Fraction | None = Field(default=None, description="share of the speed with which bodies rebound")
 
     @field_validator("walls", mode="before")
     @classmethod
@@ -108,10 +119,29 @@ class Solid(Model):
             raise fail("a solid needs either shape or sequence")
         return self
 
+    @model_validator(mode="after")
+    def _moves_one_way(self) -> "Solid":
+        if self.density is None:
+            for key, given in (("velocity", any(self.launch)), ("spin", any(self.spin)), ("axle", self.axle)):
+                if given:
+                    raise fail(f"only a body has a {key}: give the solid a density, or a motion", key)
+        elif self.sequence is not None:
+            raise fail("a sequence of meshes cannot be a rigid body", "density")
+        elif self.motion.kind != "static":
+            raise fail("a solid with a density moves by itself and takes no motion", "motion")
+        elif self.axle is not None and any(self.launch):
+            raise fail("a body on an axle stays where it is", "velocity")
+        return self
+
+    @property
+    def free(self) -> bool:
+        """Whether it is a rigid body, which liquid and collisions move."""
+        return self.density is not None
+
     @property
     def moving(self) -> bool:
         """Whether the solid changes place or form."""
-        return self.motion.kind != "static" or self.sequence is not None
+        return self.motion.kind != "static" or self.sequence is not None or self.free
 
     def distance(self, points: np.ndarray, t: float = 0.0) -> np.ndarray:
         """Signed distance (n,) [m] at time t."""

@@ -43,6 +43,9 @@ class Solver(Model):
     particles_per_cell: Count | None = Field(
         default=None, ge=1, le=64, description="particles seeded per cell; default 8, in 2D 4"
     )
+    contact: Literal["mujoco", "none"] = Field(
+        default="mujoco", description="collisions of rigid bodies; none lets them pass through each other"
+    )
 
 
 class Surface(Model):

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from glug.errors import SceneError
 from glug.scene.bodies import Sink, Solid, Source, Volume
+from glug.scene.body_checks import check_bodies
 from glug.scene.choices import Camera, Output, Solver, Surface
 from glug.scene.liquids import Liquid
 from glug.scene.messages import one_line
@@ -138,6 +139,7 @@ class Scene(Model):
             if solid.sequence is not None:
                 solid.sequence.require_files(f"solids.{i}.sequence")
         self._check_inside()
+        check_bodies(self)
         if self.solver.particles_per_cell is None:
             counts = {"particles_per_cell": 8 if self.domain.dim == 3 else 4}
             object.__setattr__(self, "solver", self.solver.model_copy(update=counts))

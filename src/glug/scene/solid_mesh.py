@@ -23,12 +23,12 @@ _BOX_TRIANGLES = [
 ]
 
 
-def rest_mesh(solid: Solid, domain: Domain, time: float = 0.0) -> Triangles:
+def rest_mesh(solid: Solid, domain: Domain, time: float = 0.0, samples: int = SAMPLES) -> Triangles:
     """Vertices (n, 3) float32 [m] and triangles (m, 3) int32 of a solid that its motion has not moved yet.
 
     A point p of it is at R p + x at the time of the pose (R, x). `time` [s] matters for a sequence of meshes only.
-    Boxes and mesh files keep their own corners; other shapes are sampled. What has no end ends at the domain, or
-    the domain's diagonal beyond it if it moves. In 2D it is a slab as deep as a cell.
+    Boxes and mesh files keep their own corners; other shapes are sampled, `samples` along their longest side. What has
+    no end ends at the domain, or the domain's diagonal beyond it if it moves. In 2D it is a slab as deep as a cell.
     """
     if domain.dim == 3 and solid.sequence is not None:
         mesh = solid.sequence.mesh(time)
@@ -40,14 +40,13 @@ def rest_mesh(solid: Solid, domain: Domain, time: float = 0.0) -> Triangles:
         corners = solid.shape.corners()
         if np.isfinite(corners).all():
             return solid.shape.place(corners).astype(np.float32), np.array(_BOX_TRIANGLES, np.int32)
-    return _sampled(solid, domain, time)
+    return _sampled(solid, domain, time, samples)
 
 
-def _sampled(solid: Solid, domain: Domain, time: float) -> Triangles:
+def _sampled(solid: Solid, domain: Domain, time: float, samples: int) -> Triangles:
     lower, upper = _limits(solid, domain, time)
     if not (upper > lower).all():
         return np.empty((0, 3), np.float32), np.empty((0, 3), np.int32)
-    samples = SAMPLES
     while True:
         distance = _lattice(solid, lower, upper, samples, time, domain)
         deepest = -float(distance.values.min())

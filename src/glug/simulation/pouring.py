@@ -7,6 +7,7 @@ import numpy as np
 
 from glug.particles.seeding import fill_region, parts_per_axis, seed_region
 from glug.particles.storage import Particles
+from glug.scene.bodies import Solid
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
 
@@ -39,9 +40,12 @@ def initial_state(setting: Setting) -> State:
             dim=setting.dim,
             seed=scene.seed,
         )
-        inside = _admissible(setting, points, 0.0)
+        inside = _admissible(setting, points, setting.solids, 0.0)
         _add(setting, particles, points[inside], volume.liquid, volume.velocity_at, shares[inside])
-    return State(particles)
+    bodies = [sheet.begin() for sheet in setting.sheets]
+    pressed = np.zeros((len(bodies), 3 if setting.dim == 2 else 6))
+    contact = setting.contact.begin(bodies) if setting.contact is not None else np.zeros(0)
+    return State(particles, bodies=bodies, pressed=pressed, contact=contact)
 
 
 def pour(setting: Setting, state: State, dt: float) -> None:
@@ -69,7 +73,7 @@ def pour(setting: Setting, state: State, dt: float) -> None:
             points = _layer(setting, source, relative, when - source.start, elapsed, number)
             points += relative * (t - when)
             world = points @ R.T + x
-            world = world[_admissible(setting, world, t)]
+            world = world[_admissible(setting, world, setting.solids_with(state.bodies), t)]
             _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
         if source.active(t):
             _drive(setting, state.particles, source, t)
@@ -133,14 +137,16 @@ def drain(setting: Setting, particles: Particles) -> None:
     particles.keep(keep)
 
 
-def _admissible(setting: Setting, points: np.ndarray, t: float) -> np.ndarray:
+def _admissible(setting: Setting, points: np.ndarray, solids: list[Solid], t: float) -> np.ndarray:
     """Which points are inside the domain and outside solids."""
     keep = np.ones(len(points), np.bool_)
     domain = setting.scene.domain
     for a in range(setting.dim):
         keep &= (points[:, a] > domain.lower[a]) & (points[:, a] < domain.upper[a])
-    for solid in setting.solids:
-        keep[keep] = solid.distance(points[keep], t) > 0.0
+    for solid in solids:
+        lower, upper = solid.bounds(t)
+        near = np.flatnonzero(keep & ((points > lower) & (points < upper)).all(axis=1))
+        keep[near] = solid.distance(points[near], t) > 0.0
     return keep
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +10,10 @@ from glug.geometry.solids import SolidField, Walls, sample_solids
 from glug.grids.regular import Grid
 from glug.grids.tiles import TILE
 from glug.scene import Scene
+from glug.scene.bodies import Solid
+from glug.scene.free_motion import FreeMotion
+from glug.simulation.contact import Contact
+from glug.simulation.rigid_bodies import body_sheets
 
 BORDER = 3  # cells of a window behind a wall
 THIN_LIQUID = 0.01  # mu / (rho dx^2 fps) below which `auto` leaves viscosity out: a boundary layer of cells/10
@@ -39,6 +44,7 @@ class Setting:
         parts = max(1, round(self.per_cell ** (1.0 / self.dim)))
         self.particle_volume = self.dx**3 / parts**self.dim
         self.solids = list(self.scene.solids)
+        self.sheets = body_sheets(self.scene)
         self.moving = any(s.moving for s in self.solids)
         self.viscous = self._viscous()
         transfer = self.scene.solver.transfer
@@ -82,10 +88,25 @@ class Setting:
             names.append("liquid")
         return tuple(names)
 
-    def window(self, position: np.ndarray) -> Grid:
-        """The padded bounding box of the particles, in whole tiles; the whole domain where air counts."""
+    @cached_property
+    def contact(self) -> Contact | None:
+        """What bodies collide with; None without bodies, and when they pass through everything."""
+        if not self.sheets or self.scene.solver.contact == "none":
+            return None
+        return Contact(self.scene.domain, self.solids, self.sheets)
+
+    def solids_with(self, bodies: list[FreeMotion]) -> list[Solid]:
+        """The solids, with the rigid bodies where they are."""
+        solids = list(self.solids)
+        for sheet, body in zip(self.sheets, bodies):
+            solids[sheet.number] = body.moved(sheet.solid)
+        return solids
+
+    def window(self, position: np.ndarray, bodies: list[FreeMotion] | None = None) -> Grid:
+        """The padded box of the particles and of bodies near them, in whole tiles; the domain where air counts."""
         pad = math.ceil(self.scene.time.cfl) + 3
         lo, shape = [0, 0, 0], [TILE, TILE, TILE]
+        position = self._with_bodies(position, bodies or [], pad * self.dx)
         for a in range(self.dim):
             cells = self.scene.domain.shape[a]
             if self.closed_air:
@@ -104,10 +125,22 @@ class Setting:
             lo[2], shape[2] = 0, 1
         return Grid(self.dx, (shape[0], shape[1], shape[2]), (lo[0], lo[1], lo[2]), self.origin, self.dim)  # type: ignore[arg-type]
 
-    def solid_field(self, grid: Grid, t: float) -> SolidField:
+    def _with_bodies(self, position: np.ndarray, bodies: list[FreeMotion], reach: float) -> np.ndarray:
+        """Points with the same bounding box as the particles and the bodies near them."""
+        if len(position) == 0 or not bodies:
+            return position
+        low, high = (np.asarray(f(axis=0), float)[: self.dim] for f in (position.min, position.max))
+        box = [low, high]
+        for sheet, body in zip(self.sheets, bodies):
+            lower, upper = (c[: self.dim] for c in body.moved(sheet.solid).bounds(0.0))
+            if ((lower < high + reach) & (upper > low - reach)).all():
+                box += [lower, upper]
+        return np.array([np.min(box, axis=0), np.max(box, axis=0)])
+
+    def solid_field(self, grid: Grid, t: float, bodies: list[FreeMotion] | None = None) -> SolidField:
         """The solids at time t on `grid`."""
         if self.moving:
-            return sample_solids(grid, self.walls, self.solids, t)
+            return sample_solids(grid, self.walls, self.solids_with(bodies or []), t)
         if self._static is None or self._static[0] != grid:
             self._static = (grid, sample_solids(grid, self.walls, self.solids, t))
         return self._static[1]

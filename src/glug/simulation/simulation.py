@@ -82,9 +82,9 @@ class Simulation:
     def _frame(self) -> Frame:
         setting, state = self.setting, self.state
         particles = state.particles
-        grid = setting.window(particles.position)
+        grid = setting.window(particles.position, state.bodies)
         particles.sort(grid)
-        solid = setting.solid_field(grid, state.time)
+        solid = setting.solid_field(grid, state.time, state.bodies)
         refine = self.scene.surface.resolution
         phi = liquid_distance(
             particles.position,
@@ -100,7 +100,7 @@ class Simulation:
         surface = surface_mesh(
             distance, lambda points: sample_velocity(grid, velocity, reached, points), depth=setting.dx
         )
-        poses = [s for s in setting.solids if s.moving]
+        poses = [s for s in setting.solids_with(state.bodies) if s.moving]
         return Frame(
             index=state.frame,
             time=state.time,

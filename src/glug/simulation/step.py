@@ -17,6 +17,7 @@ from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
 from glug.physics.pressure import PressureProblem
+from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
@@ -24,6 +25,7 @@ from glug.physics.volume import VolumeCorrection
 from glug.scene.bodies import Solid, Source
 from glug.simulation.frame import StepStats
 from glug.simulation.pouring import drain, pour
+from glug.simulation.rigid_bodies import coast, reduced
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
 from glug.solvers.stats import SolveStats
@@ -56,7 +58,7 @@ class Step:
         dt = choose_time_step(setting, state)
         with self.stage("sort"):
             pour(setting, state, dt)
-            grid = setting.window(state.particles.position)
+            grid = setting.window(state.particles.position, state.bodies)
             state.particles.sort(grid)
         with self.stage("reseed"):
             self.reseed(grid)
@@ -65,7 +67,8 @@ class Step:
         with self.stage("geometry"):
             solid, phi, fraction = self.geometry(grid)
             volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
-            problem = PressureProblem.build(grid, phi, solid)
+            bodies = self.bodies(grid, solid, dt)
+            problem = PressureProblem.build(grid, phi, solid, bodies)
             if setting.closed_air:
                 problem.close_air()
             correction = self.volume_correction(grid, fraction, dt)
@@ -102,6 +105,9 @@ class Step:
         with self.stage("transfer_to_particles"):
             self.to_particles(grid, velocity, before)
         del q, before, problem, reached, phi
+        if bodies is not None:
+            with self.stage("bodies"):
+                self.move_bodies(bodies, dt)
         with self.stage("advect"):
             self.advect(grid, velocity, solid, dt, speed)
         del velocity
@@ -115,10 +121,39 @@ class Step:
     def geometry(self, grid: Grid) -> tuple[SolidField, np.ndarray, np.ndarray]:
         """Solids and the liquid's distance now, and the open liquid fraction of every cell."""
         p = self.state.particles
-        solid = self.setting.solid_field(grid, self.state.time)
+        solid = self.setting.solid_field(grid, self.state.time, self.state.bodies)
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
         fill_hidden(phi, solid.hidden)
         return solid, phi, liquid_volume(phi, grid, CENTRE) * solid.openness
+
+    def bodies(self, grid: Grid, solid: SolidField, dt: float) -> RigidBodies | None:
+        """The rigid bodies on the grid, with the velocity that gravity and what they press against give them."""
+        setting, state = self.setting, self.state
+        if not setting.sheets:
+            return None
+        now = [sheet.now(body, grid.dim) for sheet, body in zip(setting.sheets, state.bodies)]
+        bodies = RigidBodies.build(grid, solid, now, setting.density)
+        bodies.velocity[:] = [reduced(body, grid.dim) for body in state.bodies]
+        falls = np.array([not sheet.on_axle for sheet in setting.sheets])
+        bodies.velocity[falls, : grid.dim] += dt * setting.gravity[: grid.dim]
+        bodies.velocity += dt * state.pressed
+        return bodies
+
+    def move_bodies(self, bodies: RigidBodies, dt: float) -> None:
+        """Move the bodies, against what they meet.
+
+        A body that rests on something would fall into it in every solve, and the liquid with it, if what holds it
+        came only afterwards. So the solves have seen the contact of the last step; here it is taken back, for
+        the contact of this step to be found anew.
+        """
+        setting, state = self.setting, self.state
+        velocity = bodies.velocity - dt * state.pressed
+        if setting.contact is None:
+            state.bodies = [coast(s, b, v, dt) for s, b, v in zip(setting.sheets, state.bodies, velocity)]
+            return
+        state.contact, state.bodies = setting.contact.advance(state.contact, state.bodies, velocity, state.time, dt)
+        change = np.array([reduced(body, bodies.grid.dim) for body in state.bodies]) - velocity
+        state.pressed = steady_contact(setting, change / dt)
 
     def fill_gaps(self, grid: Grid, velocity: Staggered, reached: Staggered) -> None:
         """Faces of liquid cells that no particle reaches take their neighbours' velocity."""
@@ -152,12 +187,13 @@ class Step:
         self.solves[name] = stats
         return q
 
-    def viscosity(self, grid: Grid, phi: np.ndarray, solid: SolidField, velocity: Staggered, dt: float) -> None:
+    def viscosity(self, pressure: PressureProblem, phi: np.ndarray, velocity: Staggered, dt: float) -> None:
+        grid, solid = pressure.grid, pressure.solid
         setting, solver = self.setting, self.setting.scene.solver
         scale = dt / (setting.density * setting.dx**2)
         held = solver.viscosity == "laplacian-dirichlet"
         liquid = np.full_like(phi, -np.float32(setting.dx)) if held else phi
-        problem = ViscosityProblem.build(grid, liquid, solid, self.cell_viscosity(grid, scale))
+        problem = ViscosityProblem.build(grid, liquid, solid, self.cell_viscosity(grid, scale), pressure.bodies)
         if held:
             self.solves["viscosity"] = problem.solve_held_surface(velocity, phi)
         elif solver.viscosity == "laplacian":
@@ -190,7 +226,7 @@ class Step:
             q = self.project("project", problem, velocity, dt, correction)
         with self.stage("viscosity"):
             extend(problem.grid, velocity, problem.solid, problem.liquid, reached, 2, stick=True)
-            self.viscosity(problem.grid, phi, problem.solid, velocity, dt)
+            self.viscosity(problem, phi, velocity, dt)
         with self.stage("pressure"):
             return q + self.project("pressure", problem, velocity, dt, correction)  # both act within the step
 
@@ -255,8 +291,9 @@ class Step:
         before = p.position.copy() if setting.solids else p.position
         advection.advect(p, grid, velocity, dt, speed)
         end = self.state.time + dt
-        after = setting.solid_field(grid, end) if setting.moving else solid
-        lost = advection.leave_solids(p, before, grid, after, setting.walls, setting.solids, end, dt)
+        after = setting.solid_field(grid, end, self.state.bodies) if setting.moving else solid
+        solids = setting.solids_with(self.state.bodies)
+        lost = advection.leave_solids(p, before, grid, after, setting.walls, solids, end, dt)
         if lost > 0.0:
             self.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
         p.age[:] += np.float32(dt)
@@ -314,6 +351,14 @@ def fastest(velocity: Staggered) -> float:
     return math.sqrt(sum(max(float(u.max()), -float(u.min())) ** 2 for u in velocity))
 
 
+def steady_contact(setting: Setting, acceleration: np.ndarray) -> np.ndarray:
+    """What of the contacts' acceleration (n, m) bears weight or buoyancy: a blow is not felt again."""
+    size = np.linalg.norm(acceleration[:, : setting.dim], axis=1)
+    ratio = np.array([setting.density / (sheet.solid.density or 1.0) for sheet in setting.sheets])
+    most = float(np.linalg.norm(setting.gravity)) * np.maximum(1.0, ratio)
+    return acceleration * np.minimum(1.0, most / np.maximum(size, 1e-300))[:, None]
+
+
 def moving_speed(body: Solid | Source, t: float) -> float:
     """Largest speed [m/s] of a solid or of a source's liquid at the corners of its bounding box."""
     lower, upper = body.bounds(t)
@@ -332,7 +377,7 @@ def choose_time_step(setting: Setting, state: State) -> float:
     speed = math.sqrt(sum(float(np.abs(v[:, a]).max(initial=0.0)) ** 2 for a in range(3))) if len(v) else 0.0
     end = state.time + remaining
     bodies: list[Solid | Source] = [
-        *(s for s in setting.solids if s.moving),
+        *(s for s in setting.solids_with(state.bodies) if s.moving),
         *(s for s in setting.scene.sources if s.active(state.time)),
     ]
     # A body at rest must not fall farther than `reach` within the step either.

@@ -110,6 +110,21 @@ class LowRank:
         """S y, body by body."""
         return np.einsum("bij,bj->bi", self.S, y)
 
+    def assemble(self, mask: Vector):  # type: ignore[no-untyped-def]
+        """J' S J over the samples with a positive `mask`, in C order, as `scipy.sparse`."""
+        from scipy import sparse
+
+        active = [m.reshape(-1) > 0 for m in mask]
+        ends = np.cumsum([0, *(int(a.sum()) for a in active)])
+        columns = []
+        for part, a, begin in zip(self._parts, active, ends):
+            number = np.cumsum(a) - 1 + begin
+            columns.append((number[part.cell], part.body, part.coefficient))
+        at, body, value = (np.concatenate(c) for c in zip(*columns))
+        place = np.repeat(at, self.m), (body[:, None] * self.m + np.arange(self.m)).ravel()
+        J = sparse.csc_matrix((value.ravel(), place), shape=(int(ends[-1]), self.rank))
+        return J @ sparse.block_diag(list(self.S), format="csc") @ J.T if self.bodies else sparse.csc_matrix(J @ J.T)
+
     def diagonal(self, diagonal: Vector) -> Vector:
         """`diagonal` of A with that of J' S J added."""
         out = tuple(d.copy() for d in diagonal)

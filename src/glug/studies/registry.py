@@ -41,6 +41,7 @@ class Entry:
 
 TABLES = "glug.studies.tables"
 FLOWS = "glug.studies.classical_flows"
+BODIES = "glug.studies.rigid_bodies"
 SURFACE = "glug.studies.surface_conditions"
 
 STUDIES: Mapping[str, Entry] = {
@@ -69,6 +70,12 @@ STUDIES: Mapping[str, Entry] = {
     "bubble-acceleration": Entry(
         "glug.studies.bubble_acceleration", "Goldade 2021, section 4.2: a disc of any density sets off in a box"
     ),
+    "added-mass": Entry(BODIES, "a cylinder set in motion in a cylinder of liquid: the mass it carries along"),
+    "floating": Entry(BODIES, "boxes in water: draught against Archimedes, and rest at densities of 0.01 to 10"),
+    "tight-channel": Entry(BODIES, "a heavy box in a tube with gaps of half a cell, and on whole cells"),
+    "sinking-sphere": Entry(
+        "glug.studies.sinking_sphere", "a ball sinks in a cylinder of thick liquid: Stokes' speed and the wall's factor"
+    ),
     "sheet-viscosity": Entry(
         "glug.studies.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
     ),
@@ -78,6 +85,7 @@ STUDIES: Mapping[str, Entry] = {
 }
 
 BENCHES: Mapping[str, Entry] = {
+    "bodies": Entry("glug.studies.many_bodies", "projection of a tank with 100 rigid bodies, known and coupled"),
     "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
     "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),

@@ -12,6 +12,7 @@ import numpy as np
 from glug.geometry.solids import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, FACES, Grid
 from glug.physics.pressure import PressureProblem
+from glug.physics.rigid import Inertia, RigidBodies
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.viscosity_levels import ViscosityLevel
 from glug.solvers.cg import Vector
@@ -24,7 +25,7 @@ DROPLETS = 400
 
 @dataclass(frozen=True)
 class StillBall:
-    """A solid ball at rest."""
+    """A solid ball that does not move, or is about to."""
 
     centre: tuple[float, float, float]
     radius: float
@@ -103,3 +104,24 @@ def smooth(grid: Grid, system: ViscosityLevel, seed: int = 0) -> Vector:
             total = total + np.sin(k[0] * x + k[1] * y + k[2] * z + rng.uniform(0, 6))
         b.append(np.where(system.mask[a] > 0, total, 0.0).astype(np.float32))
     return tuple(b)
+
+
+def crowded_tank(n: int, count: int, light: bool = False, seed: int = 0) -> PressureProblem:
+    """A tank three quarters full with `count` balls, of 0.5 to 2 times the liquid's density, or 0.01 times."""
+    rng = np.random.default_rng(seed)
+    grid = window(n, (1.0, 1.0, 1.0))
+    side = int(np.ceil(count ** (1.0 / 3.0)))
+    places = np.stack(np.meshgrid(*[(np.arange(side) + 0.5) / side] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    chosen = places[rng.permutation(len(places))[:count]] * [1.0, 0.8, 1.0]
+    radii = rng.uniform(0.25, 0.38, count) * 0.8 / side
+    balls = [StillBall((c[0], c[1], c[2]), r, moving=True) for c, r in zip(chosen, radii)]
+    field = sample_solids(grid, BOX, balls, 0.0)
+    densities = np.full(count, 10.0) if light else rng.uniform(500.0, 2000.0, count)
+    bodies = []
+    for number, (ball, density) in enumerate(zip(balls, densities)):
+        mass = float(density * 4.0 / 3.0 * np.pi * ball.radius**3)
+        inertia = 0.4 * mass * ball.radius**2 * np.eye(3)
+        bodies.append(Inertia(number, np.array(ball.centre), float(density), mass, inertia))
+    y = grid.coordinates(CENTRE)[1].astype(np.float32)
+    phi = np.ascontiguousarray(np.broadcast_to((y - np.float32(0.75))[None, :, None], grid.shape))
+    return PressureProblem.build(grid, phi, field, RigidBodies.build(grid, field, bodies, 1000.0))

@@ -1,0 +1,172 @@
+"""Rigid bodies in the solves of a step: faces in a body move with it, u = R v (Batty 2010, section 2.3.1).
+
+A body closes the fraction w of a face. The liquid's divergence is D u + K v with K = D w R, and the pressures that
+make it what it is to be push the body as much, v = v* + S K' q, in the units of `physics.pressure` with
+
+    S = (rho_body / rho  R' w R)^-1,
+
+so the matrix of the pressure becomes A + K S K'. The mass follows from the same fractions as the liquid's: a body as
+heavy as the liquid rests in it. `physics.reference_rigid` is the same, assembled.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from glug.geometry.solids import SolidField
+from glug.grids.regular import FACES, Grid, Staggered
+from glug.physics.reference_rigid import rigid_rows
+from glug.solvers.low_rank import LowRank, Rows
+
+# A body's volume on the grid may differ from its true one by this share; beyond (a body thinner than a cell, or one
+# that leaves the window) its true mass counts.
+TRUST = 0.25
+TINY = 1e-9  # of a face: what rounding leaves of entries that cancel inside a body
+REACTS = 1e-3  # of its rows: a closed component with more than this net push on a body cannot move without it
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """What a body is: its number among the scene's solids, where it is, and its mass."""
+
+    number: int
+    centre: np.ndarray  # (3,) [m] of mass
+    density: float  # [kg/m3]
+    mass: float  # [kg]
+    inertia: np.ndarray  # (3, 3) [kg m2] about the centre, now
+    free: np.ndarray | None = None  # (m, k): the motions that an axle leaves; None for all
+
+
+@dataclass
+class _Faces:
+    """The faces along one axis whose velocity is a body's."""
+
+    index: np.ndarray  # flat
+    body: np.ndarray
+    closed: np.ndarray  # fraction that the body closes
+    R: np.ndarray  # (n, m)
+
+
+@dataclass
+class RigidBodies:
+    """The bodies of one moment on a grid. `velocity` (n, m) is what they move with; solves change it."""
+
+    grid: Grid
+    bodies: list[Inertia]
+    faces: list[_Faces]
+    M: np.ndarray  # (n, m, m): mass matrices over rho dx^3
+    velocity: np.ndarray
+    S: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.S = np.stack([self.constrained_inverse(M, b) for M, b in zip(self.M, self.bodies)])
+
+    @classmethod
+    def build(cls, grid: Grid, solid: SolidField, bodies: list[Inertia], density: float) -> "RigidBodies":
+        """From the faces that the solids own; `density` [kg/m3] is the liquid's."""
+        m = 3 if grid.dim == 2 else 6
+        local = np.full(1 + max(b.number for b in bodies), -1)
+        local[[b.number for b in bodies]] = np.arange(len(bodies))
+        centres = np.array([b.centre for b in bodies])
+        faces, M = [], np.zeros((len(bodies), m, m))
+        for a in grid.axes:
+            assert solid.owner is not None and solid.clear is not None
+            owner = solid.owner[a].reshape(-1)
+            index = np.flatnonzero(owner >= 0)
+            index = index[owner[index] < len(local)]
+            body = local[owner[index]]
+            index, body = index[body >= 0], body[body >= 0]
+            order = np.argsort(body, kind="stable")
+            index, body = index[order], body[order]
+            where = np.stack(np.unravel_index(index, solid.owner[a].shape), axis=1) + np.array(FACES[a])
+            points = (grid.corner + grid.dx * where)[:, : grid.dim]
+            R = rigid_rows(points - centres[body][:, : grid.dim], a, np.zeros(grid.dim), grid.dim)
+            closed = 1.0 - solid.clear[a].reshape(-1)[index].astype(np.float64)
+            faces.append(_Faces(index, body, closed, R))
+            for n, part in enumerate(_split(body, len(bodies))):
+                M[n] += R[part].T @ (closed[part, None] * R[part])
+        for n, b in enumerate(bodies):
+            cells = b.mass / (b.density * grid.dx**3)
+            trusted = abs(np.trace(M[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
+            M[n] = M[n] * (b.density / density) if trusted else true_mass(b, grid.dim) / (density * grid.dx**3)
+        return cls(grid, bodies, faces, M, np.zeros((len(bodies), m)))
+
+    @staticmethod
+    def constrained_inverse(M: np.ndarray, body: Inertia) -> np.ndarray:
+        """M^-1 on the motions that the body has."""
+        if body.free is None:
+            return np.linalg.inv(M)
+        return body.free @ np.linalg.inv(body.free.T @ M @ body.free) @ body.free.T
+
+    def write(self, velocity: Staggered) -> None:
+        """The bodies' velocity on the faces that are theirs, in place."""
+        self.write_as(self.velocity, velocity)
+
+    def write_as(self, motions: np.ndarray, velocity: Sequence[np.ndarray]) -> None:
+        """The same for bodies that move with `motions` (n, m)."""
+        for a, f in zip(self.grid.axes, self.faces):
+            velocity[a].reshape(-1)[f.index] = np.einsum("nm,nm->n", f.R, motions[f.body])
+
+    def rows(self, liquid: np.ndarray) -> list[Rows]:
+        """K' of every body: what a unit of its motion brings into the liquid cells."""
+        cells, bodies, values = [], [], []
+        shape = np.array(self.grid.shape)
+        for a, f in zip(self.grid.axes, self.faces):
+            closing = np.flatnonzero(f.closed > 0.0)
+            where = np.stack(np.unravel_index(f.index[closing], shape + np.eye(3, dtype=int)[a]))
+            flow = f.closed[closing, None] * f.R[closing]
+            for step, sign in ((0, -1.0), (1, 1.0)):  # into the cell above the face, out of that below
+                at = where.copy()
+                at[a] -= step
+                inside = (at[a] >= 0) & (at[a] < shape[a])
+                cell = np.ravel_multi_index(tuple(at[:, inside]), tuple(shape))
+                wet = liquid.reshape(-1)[cell] > 0
+                cells.append(cell[wet])
+                bodies.append(f.body[closing][inside][wet])
+                values.append(sign * flow[inside][wet])
+        cell, body, value = np.concatenate(cells), np.concatenate(bodies), np.concatenate(values)
+        key = body * liquid.size + cell
+        order = np.argsort(key, kind="stable")
+        key, first = np.unique(key[order], return_index=True)
+        total = np.add.reduceat(value[order], first, axis=0) if len(first) else value
+        kept = np.abs(total).max(axis=1, initial=0.0) > TINY
+        key, total = key[kept], total[kept]
+        parts = _split(key // liquid.size, len(self.bodies))
+        return [(key[p] % liquid.size, total[p]) for p in parts]
+
+    def pushed_components(self, rows: list[Rows], label: np.ndarray, count: int) -> np.ndarray:
+        """Components whose pressure as a whole pushes a body: a piston's chamber."""
+        pushed = np.zeros(count, np.bool_)
+        flat = label.reshape(-1)
+        for (cell, value), body in zip(rows, self.bodies):
+            net, gross = np.zeros((count, value.shape[1])), np.zeros(count)
+            np.add.at(net, flat[cell], value if body.free is None else value @ body.free @ body.free.T)
+            np.add.at(gross, flat[cell], np.abs(value[:, : self.grid.dim]).sum(axis=1))
+            pushed |= np.abs(net[:, : self.grid.dim]).sum(axis=1) > REACTS * np.maximum(gross, 1.0)
+        return pushed
+
+    def push(self, low_rank: LowRank, q: np.ndarray) -> None:
+        """v += S K' q."""
+        self.velocity += low_rank.times_matrix(low_rank.sums((q,)))
+
+    def energy(self) -> float:
+        """Kinetic energy over rho dx^3 [m2/s2]."""
+        return 0.5 * float(np.einsum("ni,nij,nj->", self.velocity, self.M, self.velocity))
+
+
+def true_mass(body: Inertia, dim: int) -> np.ndarray:
+    """The mass matrix [kg, kg m2] about the centre."""
+    if dim == 2:
+        return np.diag([body.mass, body.mass, body.inertia[2, 2]])
+    M = np.zeros((6, 6))
+    M[:3, :3] = body.mass * np.eye(3)
+    M[3:, 3:] = body.inertia
+    return M
+
+
+def _split(sorted_body: np.ndarray, count: int) -> list[slice]:
+    """Where each body's entries are in a list sorted by body."""
+    ends = np.searchsorted(sorted_body, np.arange(count + 1))
+    return [slice(a, b) for a, b in pairwise(ends)]

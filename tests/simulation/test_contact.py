@@ -1,0 +1,148 @@
+"""Collisions by MuJoCo: rebound, rest, friction, state; and the whole run with bodies goes on with the same bits."""
+
+import numpy as np
+import pytest
+
+import glug
+from glug.simulation import contact_shapes
+from glug.simulation.contact import Contact
+from glug.simulation.rigid_bodies import body_sheets, reduced
+from glug.simulation.simulation import Simulation
+
+pytest.importorskip("mujoco")
+G = np.array([0.0, -9.81, 0.0])
+
+
+def scene(*solids: dict, size: tuple[float, ...] = (1.0, 1.0, 1.0), **more) -> glug.Scene:
+    zero = [0.0] * len(size)
+    return glug.load(
+        {
+            "name": "bodies",
+            "domain": {"size": size, "resolution": 16},
+            "liquids": {"water": {"material": "water"}},
+            "volumes": [
+                {"shape": {"kind": "box", "lower": zero, "upper": [size[0], 0.1, *size[2:]]}, "liquid": "water"}
+            ],
+            "solids": list(solids),
+            **more,
+        }
+    )
+
+
+def ball(height: float = 0.5, **more) -> dict:
+    return {
+        "name": "ball",
+        "shape": {"kind": "sphere", "centre": [0.5, height, 0.5], "radius": 0.1},
+        "density": 1000.0,
+        **more,
+    }
+
+
+def fall(world: glug.Scene, seconds: float, dt: float = 0.01) -> list[list]:
+    """The bodies' motions, step by step, without liquid."""
+    sheets = body_sheets(world)
+    contact = Contact(world.domain, list(world.solids), sheets)
+    bodies = [sheet.begin() for sheet in sheets]
+    state = contact.begin(bodies)
+    history, t = [bodies], 0.0
+    for _ in range(round(seconds / dt)):
+        pull = np.zeros((len(bodies), 3 if world.domain.dim == 2 else 6))
+        pull[:, :2] = dt * G[:2]
+        v = np.array([reduced(b, world.domain.dim) for b in bodies]) + pull
+        state, bodies = contact.advance(state, bodies, v, t, dt)
+        t += dt
+        history.append(bodies)
+    return history
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 0.8])
+def test_a_ball_rebounds_with_its_restitution(restitution: float) -> None:
+    heights = np.array([b[0].centre[1] for b in fall(scene(ball(0.6, restitution=restitution)), 0.9)])
+    hit = int(np.argmin(heights))
+    rebound = (heights[hit:].max() - 0.1) / (0.6 - 0.1)
+    assert rebound == pytest.approx(restitution**2, abs=0.06)
+
+
+def test_a_ball_falls_as_gravity_says() -> None:
+    bodies = fall(scene(ball(0.6)), 0.2)[-1]
+    assert bodies[0].centre[1] == pytest.approx(0.6 - 0.5 * 9.81 * 0.2**2, rel=0.02)
+
+
+def test_a_box_comes_to_rest_on_the_floor_and_slides_on_ice() -> None:
+    speeds = {}
+    for friction in (0.0, 0.6):
+        box = {
+            "name": "box",
+            "shape": {"kind": "box", "centre": [0.3, 0.06, 0.5], "size": [0.2, 0.1, 0.2]},
+            "density": 500.0,
+            "velocity": [0.8, 0.0, 0.0],
+            "friction": friction,
+        }
+        body = fall(scene(box, size=(4.0, 1.0, 1.0)), 0.5)[-1][0]
+        assert body.centre[1] == pytest.approx(0.05, abs=2e-3)
+        speeds[friction] = body.velocity_of_centre[0]
+    assert speeds[0.0] == pytest.approx(0.8, rel=0.02)
+    assert abs(speeds[0.6]) < 0.02
+
+
+def test_a_moving_solid_pushes_a_body_and_a_body_does_not_stop_it() -> None:
+    plate = {
+        "name": "plate",
+        "shape": {"kind": "box", "centre": [0.1, 0.15, 0.5], "size": [0.1, 0.28, 0.6]},
+        "motion": {"kind": "linear", "velocity": [0.5, 0.0, 0.0]},
+    }
+    body = fall(scene(plate, ball(0.1, friction=0.0), size=(2.0, 1.0, 1.0)), 1.4)[-1][0]
+    assert body.centre[0] > 0.1 + 0.05 + 0.5 * 1.4 + 0.09
+
+
+def test_a_ring_is_made_of_convex_parts() -> None:
+    pytest.importorskip("coacd")
+    world = scene(
+        {
+            "name": "ring",
+            "shape": {"kind": "torus", "centre": [0.5, 0.5, 0.5], "axis": [0, 1, 0], "radius": 0.2, "tube": 0.05},
+            "density": 500.0,
+        }
+    )
+    sheet = body_sheets(world)[0]
+    assert sheet.mass == pytest.approx(500.0 * 2 * np.pi**2 * 0.2 * 0.05**2, rel=0.01)
+    assert len(contact_shapes.parts_of(world.solids[0], world.domain, sheet.centre)) > 3
+
+
+def test_bodies_of_a_2d_scene_stay_in_their_plane() -> None:
+    square = {
+        "name": "square",
+        "shape": {"kind": "box", "centre": [0.5, 0.5], "size": [0.2, 0.1], "rotate": [0, 0, 30]},
+        "density": 500.0,
+    }
+    body = fall(scene(square, size=(1.0, 1.0)), 1.5)[-1][0]
+    assert body.centre[1] == pytest.approx(0.05, abs=3e-3)
+    assert abs(body.R[2, 2] - 1.0) < 1e-12
+
+
+def run_2d(steps: int) -> tuple[Simulation, glug.Scene]:
+    raft = {"name": "raft", "shape": {"kind": "box", "centre": [0.5, 0.3], "size": [0.4, 0.1]}, "density": 400.0}
+    world = scene(raft, size=(1.0, 1.0))
+    simulation = Simulation(world)
+    for _ in range(steps):
+        simulation.step_once()
+    return simulation, world
+
+
+def test_a_checkpoint_holds_the_bodies_and_goes_on_with_the_same_bits() -> None:
+    one, world = run_2d(6)
+    other = Simulation.restore(world, {k: v.copy() for k, v in run_2d(3)[0].checkpoint().items()})
+    for _ in range(3):
+        other.step_once()
+    a, b = one.checkpoint(), other.checkpoint()
+    assert a.keys() == b.keys()
+    assert "bodies.contact" in a
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def test_a_frame_tells_where_the_bodies_are() -> None:
+    simulation, _ = run_2d(4)
+    (pose,) = simulation.frame().bodies
+    assert pose.name == "raft"
+    assert pose.translation[1] != 0.0
