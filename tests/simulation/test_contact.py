@@ -9,7 +9,6 @@ from glug.simulation.contact import Contact
 from glug.simulation.rigid_bodies import body_sheets, reduced
 from glug.simulation.simulation import Simulation
 
-pytest.importorskip("mujoco")
 G = np.array([0.0, -9.81, 0.0])
 
 
@@ -96,7 +95,6 @@ def test_a_moving_solid_pushes_a_body_and_a_body_does_not_stop_it() -> None:
 
 
 def test_a_ring_is_made_of_convex_parts() -> None:
-    pytest.importorskip("coacd")
     world = scene(
         {
             "name": "ring",

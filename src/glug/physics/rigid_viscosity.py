@@ -12,6 +12,7 @@ so a body is dragged as much as it drags. C^-1 is that of the motions which an a
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from glug.physics.rigid import RigidBodies
 from glug.physics.wall_rows import WallRows, strain_rows
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import LowRank, Rows
+
+if TYPE_CHECKING:
+    from glug.physics.viscosity import StressWeights
 
 
 @dataclass
@@ -33,9 +37,12 @@ class ViscousBodies:
     momentum: np.ndarray  # (n, m): M_b v* - G' K V k
 
     @classmethod
-    def build(cls, grid: Grid, solid: SolidField, solid_faces, weights, bodies: RigidBodies) -> "ViscousBodies":  # type: ignore[no-untyped-def]
+    def build(
+        cls, grid: Grid, solid: SolidField, solid_faces: Staggered, weights: "StressWeights", bodies: RigidBodies
+    ) -> "ViscousBodies":
         """From the strain rows that touch solid faces."""
         m = bodies.velocity.shape[1]
+        weights = _near(bodies, weights)
 
         def known(velocity: Staggered) -> WallRows:
             return strain_rows(grid, replace(solid, velocity=velocity), solid_faces, weights, every=False)
@@ -82,6 +89,29 @@ class ViscousBodies:
     def move(self, x: Vector, low_rank: LowRank) -> None:
         """The bodies take the velocity that goes with x."""
         self.bodies.velocity[:] = np.einsum("nij,nj->ni", self.C, self.momentum - low_rank.sums(x))
+
+
+def _near(bodies: RigidBodies, weights: "StressWeights") -> "StressWeights":
+    """The weights next to faces of bodies, zero elsewhere: few rows are left to look at."""
+    shape = bodies.grid.shape
+    near = np.zeros(shape, np.bool_)
+    for a, f in zip(bodies.grid.axes, bodies.faces):
+        at = np.unravel_index(f.index, tuple(n + (b == a) for b, n in enumerate(shape)))
+        near[tuple(np.minimum(i, n - 1) for i, n in zip(at, shape))] = True
+    for a in range(3):
+        low, high = ([slice(None)] * 3 for _ in range(2))
+        low[a], high[a] = slice(None, -1), slice(1, None)
+        wide = near.copy()
+        wide[tuple(low)] |= near[tuple(high)]
+        wide[tuple(high)] |= near[tuple(low)]
+        near = wide
+
+    def masked(field: np.ndarray) -> np.ndarray:
+        at = np.ix_(*(np.minimum(np.arange(k), n - 1) for k, n in zip(field.shape, shape)))
+        return np.where(near[at], field, np.float32(0.0))
+
+    x, y, z = (masked(e) for e in weights.edges)
+    return replace(weights, cell=masked(weights.cell), edges=(x, y, z))
 
 
 def _body_of_rows(rows: WallRows, solid: SolidField, bodies: RigidBodies) -> np.ndarray:

@@ -23,7 +23,7 @@ _BOX_TRIANGLES = [
 ]
 
 
-def rest_mesh(solid: Solid, domain: Domain, time: float = 0.0, samples: int = SAMPLES) -> Triangles:
+def rest_mesh(solid: Solid, domain: Domain, time: float = 0.0, samples: int | None = None) -> Triangles:
     """Vertices (n, 3) float32 [m] and triangles (m, 3) int32 of a solid that its motion has not moved yet.
 
     A point p of it is at R p + x at the time of the pose (R, x). `time` [s] matters for a sequence of meshes only.
@@ -40,7 +40,7 @@ def rest_mesh(solid: Solid, domain: Domain, time: float = 0.0, samples: int = SA
         corners = solid.shape.corners()
         if np.isfinite(corners).all():
             return solid.shape.place(corners).astype(np.float32), np.array(_BOX_TRIANGLES, np.int32)
-    return _sampled(solid, domain, time, samples)
+    return _sampled(solid, domain, time, SAMPLES if samples is None else samples)
 
 
 def _sampled(solid: Solid, domain: Domain, time: float, samples: int) -> Triangles:
