@@ -3,7 +3,7 @@
 import pytest
 
 from glug.studies.registry import StudyOptions, run_study
-from glug.studies.rigid_bodies import draught, first_share
+from glug.studies.rigid_bodies import first_share
 from glug.studies.sinking_sphere import FACTOR, settled_speed, stokes_speed
 
 
@@ -18,10 +18,6 @@ def test_added_mass_is_within_the_errors_that_are_stated() -> None:
 def test_a_box_sinks_through_gaps_of_half_a_cell_but_not_on_whole_cells(cells: int) -> None:
     assert first_share(cells, voxelised=False) > 0.01
     assert abs(first_share(cells, voxelised=True)) < 1e-9
-
-
-def test_a_box_floats_at_its_draught() -> None:
-    assert draught(2, 32, 0.5, seconds=4.0) == pytest.approx(0.1, rel=0.05)
 
 
 @pytest.mark.slow
