@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.geometry.exact_fractions import ball_fraction, edge_fraction, function_fraction
+from glug.geometry.exact_fractions import ball_fraction, face_fraction, function_fraction
 from glug.grids.operators import Operators
 from glug.grids.regular import Grid
 from glug.physics.reference_pressure import AreaPressure
@@ -32,7 +32,7 @@ def box(phi, density: float, cells: int = 24, dim: int = 2, dt: float = 0.1) -> 
     )
     open_[wall] = 0.0
     if dim == 2:
-        closed = np.concatenate([edge_fraction(grid, a, phi) for a in (0, 1)])
+        closed = np.concatenate([face_fraction(grid, a, phi) for a in (0, 1)])
     else:
         closed = np.concatenate([function_fraction(grid, o, phi, parts=4) for o in operators.faces])
     problem = AreaPressure(operators, open_ - closed, np.ones(grid.cells, bool), dt=dt)

@@ -79,7 +79,7 @@ class RigidPressure:
             matrix = matrix + problem.dt * J.T @ sparse.csr_matrix(inverses[-1]) @ J
             b -= J.T @ v
         p = np.zeros(len(valid))
-        p[valid], _, _ = problem._solve_flat(sparse.csr_matrix(matrix), b, "cholesky")
+        p[valid], _ = problem._solve_flat(sparse.csr_matrix(matrix), b, "direct")
         u = u_star.copy()
         m = problem.moves
         push = B.T @ p[valid]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from glug.geometry.exact_fractions import ball_fraction, edge_fraction
+from glug.geometry.exact_fractions import ball_fraction, face_fraction
 from glug.grids.operators import Operators
 from glug.grids.regular import Grid
 from glug.physics.reference_pressure import AreaPressure
@@ -42,7 +42,7 @@ def cylinders(cells: int, areas: bool) -> RigidPressure:
     def fractions(radius: float) -> np.ndarray:
         if not areas:
             return np.concatenate([ball_fraction(grid, o, radius) for o in operators.faces])
-        return np.concatenate([edge_fraction(grid, a, lambda x: np.linalg.norm(x, axis=1) - radius) for a in (0, 1)])
+        return np.concatenate([face_fraction(grid, a, lambda x: np.linalg.norm(x, axis=1) - radius) for a in (0, 1)])
 
     inner = fractions(INNER)
     problem = AreaPressure(operators, np.maximum(fractions(OUTER) - inner, 0.0), np.ones(grid.cells, bool))
@@ -161,7 +161,7 @@ def tube(cells: int, voxelised: bool) -> RigidPressure:
     def box(points: np.ndarray) -> np.ndarray:
         return np.maximum(lower - points, points - upper).max(axis=1)
 
-    closed = np.concatenate([edge_fraction(grid, a, box) for a in (0, 1)])
+    closed = np.concatenate([face_fraction(grid, a, box) for a in (0, 1)])
     x, y = (operators.points(o) for o in operators.faces)
     walls = np.concatenate([(x[:, 0] < 1e-9) | (x[:, 0] > 1 - 1e-9), y[:, 1] < 1e-9])
     if voxelised:
