@@ -99,6 +99,16 @@ def test_pressure_in_a_box(seed):
     assert compare_pressure(phi, sample_solids(GRID, box, [], 0.0), solid, seed)
 
 
+@pytest.mark.parametrize("cells", [(0, 12), (1, 11), (2, 12)])
+def test_pressure_in_a_box_on_the_lattice(cells):
+    phi, box = liquid(np.random.default_rng(0)), Walls((cells[0] * GRID.dx,) * 3, (cells[1] * GRID.dx,) * 3)
+
+    def solid(p):  # faces on a wall belong to it
+        return np.minimum(p - box.lower, np.asarray(box.upper) - p).min(axis=1) - 1e-8
+
+    assert compare_pressure(phi, sample_solids(GRID, box, [], 0.0), solid, 0)
+
+
 @DOMAINS
 def test_pressure_over_a_slope(seed):
     """Without walls: where they meet a solid in a cell the fast path looks closer than its corners."""

@@ -16,6 +16,7 @@ from glug.grids.regular import CENTRE, FACES, NODE, Grid, Staggered
 
 CLEARANCE = 4.0  # distances are exact this many cells around a solid
 LEAST_AREA = 1e-3  # faces less open than this are closed: slivers make systems singular in float32
+SNAP = 1e-6  # of a cell: corners nearer to a solid lie on it, or rounding opens the faces of walls on the lattice
 CHUNK = 1 << 18  # points evaluated at a time: bounds the memory of temporaries
 
 
@@ -169,7 +170,7 @@ def _fine_distance(grid: Grid, cells: np.ndarray, walls: Walls, solids: Sequence
 def _wall_distance(grid: Grid, walls: Walls) -> np.ndarray:
     nodes = np.full(grid.sample_shape(NODE), np.float32(1e3 * grid.dx), np.float32)
     for a, x in zip(grid.axes, grid.coordinates(NODE)):
-        d = np.minimum(x - walls.lower[a], walls.upper[a] - x).astype(np.float32)
+        d = _snapped(np.minimum(x - walls.lower[a], walls.upper[a] - x).astype(np.float32), grid)
         np.minimum(nodes, np.expand_dims(d, [b for b in range(3) if b != a]), out=nodes)
     return nodes
 
@@ -201,9 +202,16 @@ def _solid_distance(grid: Grid, solid: Solid, t: float, nodes: np.ndarray) -> tu
     for i in range(0, len(x), rows):
         points = np.stack(np.meshgrid(x[i : i + rows], y, z, indexing="ij"), axis=-1).reshape(-1, 3)
         own[i : i + rows] = solid.distance(points, t).reshape(own[i : i + rows].shape)
+    _snapped(own, grid)
     region = nodes[tuple(ranges)]
     np.minimum(region, own, out=region)
     return ranges, own
+
+
+def _snapped(distance: np.ndarray, grid: Grid) -> np.ndarray:
+    """`distance`, zero on what lies on a solid but for rounding; changed in place."""
+    distance[np.abs(distance) < SNAP * grid.dx] = 0.0
+    return distance
 
 
 def _at_faces(nodes: np.ndarray, axis: int) -> np.ndarray:
