@@ -1,0 +1,201 @@
+"""Kernels of the linear octree: grading, leaves in Morton order, numbers of faces.
+
+`level` holds, for every finest cell, the level of the leaf that covers it (0 is finest). Cell (i, j, k) of level l
+covers 2^l finest cells along every axis but a flat one: in 2D (`deep` = 0) z is never cut. A leaf is found from any
+of its cells, a neighbour by index arithmetic. What happens where is read off the cell's lower corner: its level is l
+for a leaf of level l, larger where a coarser leaf covers the cell, smaller where the cell is divided.
+"""
+
+import numpy as np
+
+from glug.jit import kernel, prange
+
+NO_CELL = np.int64(-1)  # the level found outside the forest: as if divided, so that nothing is done there
+
+
+@kernel(inline=True)
+def level_at(level, deep, l, i, j, k):
+    """The level at the lower corner of cell (i, j, k) of level l; NO_CELL outside."""
+    x, y, z = i << l, j << l, k << (l * deep)
+    if x < 0 or y < 0 or z < 0 or x >= level.shape[0] or y >= level.shape[1] or z >= level.shape[2]:
+        return NO_CELL
+    return np.int64(level[x, y, z])
+
+
+@kernel(inline=True)
+def of_axis(fields, axis, i, j, k):
+    """fields[axis][i, j, k]; picking the array out of the tuple would count a reference every time."""
+    if axis == 0:
+        return fields[0][i, j, k]
+    if axis == 1:
+        return fields[1][i, j, k]
+    return fields[2][i, j, k]
+
+
+@kernel(inline=True)
+def set_of_axis(fields, axis, i, j, k, value):
+    if axis == 0:
+        fields[0][i, j, k] = value
+    elif axis == 1:
+        fields[1][i, j, k] = value
+    else:
+        fields[2][i, j, k] = value
+
+
+@kernel(inline=True)
+def face_at(numbers, axis, deep, l, i, j, k):
+    """The number of the face (i, j, k) of level l, known to exist; -1 where it is not kept."""
+    return np.int64(numbers[axis, i << l, j << l, k << (l * deep)])
+
+
+@kernel(parallel=True)
+def divide_parents(divided, deep, widen, parents):
+    """Mark the parents of the divided cells and, when `widen`, of their face neighbours."""
+    ni, nj, nk = divided.shape
+    for p in prange(parents.shape[0]):
+        for q in range(parents.shape[1]):
+            for r in range(parents.shape[2]):
+                hit = False
+                for i in range(2 * p, 2 * p + 2):
+                    for j in range(2 * q, 2 * q + 2):
+                        for k in range(r << deep, (r << deep) + 1 + deep):
+                            hit = hit or divided[i, j, k]
+                            if widen and not hit:
+                                hit = hit or (i > 0 and divided[i - 1, j, k]) or (i + 1 < ni and divided[i + 1, j, k])
+                                hit = hit or (j > 0 and divided[i, j - 1, k]) or (j + 1 < nj and divided[i, j + 1, k])
+                                hit = hit or (k > 0 and divided[i, j, k - 1]) or (k + 1 < nk and divided[i, j, k + 1])
+                parents[p, q, r] = hit
+
+
+@kernel(parallel=True)
+def merge_levels(divided, deep, l, level):
+    """Level l for the finest cells whose ancestor of level l is not divided; coarser levels first."""
+    for p in prange(divided.shape[0]):
+        for q in range(divided.shape[1]):
+            for r in range(divided.shape[2]):
+                if divided[p, q, r]:
+                    continue
+                i, j, k = p << l, q << l, r << (l * deep)
+                if level[i, j, k] >= l:
+                    continue
+                level[i : i + (1 << l), j : j + (1 << l), k : k + (1 << (l * deep))] = l
+
+
+@kernel(inline=True)
+def morton(code, deep):
+    """The place (i, j, k) of a Morton code."""
+    i = j = k = 0
+    bit = 0
+    while code:
+        i |= (code & 1) << bit
+        j |= ((code >> 1) & 1) << bit
+        if deep:
+            k |= ((code >> 2) & 1) << bit
+        code >>= 2 + deep
+        bit += 1
+    return i, j, k
+
+
+@kernel(inline=True)
+def owns_face(level, deep, l, i, j, k, axis, upper):
+    """Whether leaf (i, j, k) of level l owns its face across `axis`.
+
+    A face belongs to the finer of its leaves; between equals to the upper one.
+    """
+    step = 1 if upper else -1
+    other = level_at(level, deep, l, i + step * (axis == 0), j + step * (axis == 1), k + step * (axis == 2))
+    return other > l if upper else other >= l
+
+
+@kernel(inline=True)
+def kept(keep, masked, axis, deep, l, i, j, k):
+    return not masked or of_axis(keep, axis, i << l, j << l, k << (l * deep)) > np.float32(0.0)
+
+
+@kernel(parallel=True)
+def walk_roots(level, deep, top, keep, masked, first_leaf, first_face, corner, leaf_level, place, numbers):
+    """Leaves and the faces they own, root by root and along the Morton curve within each root.
+
+    Faces are kept where `keep` is positive, when `masked`, and leaves that have such a face. With empty outputs it
+    counts them per root; otherwise `first_leaf` and `first_face` say where each root's begin. `place` holds axis, level
+    and lower corner of faces.
+    """
+    side = 1 << top
+    ny, nz = level.shape[1] // side, level.shape[2] >> (top * deep)
+    cells = np.int64(1) << (top * (2 + deep))
+    count_only = corner.shape[0] == 0
+    for root in prange(first_leaf.shape[0]):
+        x, y, z = (root // (ny * nz)) * side, (root // nz % ny) * side, (root % nz) << (top * deep)
+        leaves = np.int64(0) if count_only else first_leaf[root]
+        faces = np.int64(0) if count_only else first_face[root]
+        code = np.int64(0)
+        while code < cells:
+            di, dj, dk = morton(code, deep)
+            ci, cj, ck = x + di, y + dj, z + dk
+            l = np.int64(level[ci, cj, ck])
+            i, j, k = ci >> l, cj >> l, ck >> (l * deep)
+            wet = not masked
+            for axis in range(2 + deep):
+                for upper in range(2):
+                    fi, fj, fk = i + upper * (axis == 0), j + upper * (axis == 1), k + upper * (axis == 2)
+                    if not kept(keep, masked, axis, deep, l, fi, fj, fk):
+                        continue
+                    wet = True
+                    if not owns_face(level, deep, l, i, j, k, axis, upper):
+                        continue
+                    if not count_only:
+                        fx, fy, fz = fi << l, fj << l, fk << (l * deep)
+                        numbers[axis, fx, fy, fz] = faces
+                        place[faces, 0], place[faces, 1] = axis, l
+                        place[faces, 2], place[faces, 3], place[faces, 4] = fx, fy, fz
+                    faces += 1
+            if wet:
+                if not count_only:
+                    corner[leaves, 0], corner[leaves, 1], corner[leaves, 2] = ci, cj, ck
+                    leaf_level[leaves] = l
+                leaves += 1
+            code += np.int64(1) << (l * (2 + deep))
+        if count_only:
+            first_leaf[root] = leaves
+            first_face[root] = faces
+
+
+@kernel(parallel=True)
+def plain_cells(m, plain):
+    """1 at cells all of whose faces have `m` = 1: full of liquid and away from solids."""
+    least, most = np.float32(0.9999), np.float32(1.0001)
+    ni, nj, nk = plain.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                ok = least < m[0][i, j, k] < most and least < m[0][i + 1, j, k] < most
+                ok = ok and least < m[1][i, j, k] < most and least < m[1][i, j + 1, k] < most
+                plain[i, j, k] = ok and least < m[2][i, j, k] < most and least < m[2][i, j, k + 1] < most
+
+
+@kernel(parallel=True)
+def shrink(inside, smaller):
+    """1 at the cells inside that have no face on the border or to a cell outside."""
+    ni, nj, nk = inside.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                ok = inside[i, j, k] and 0 < i < ni - 1 and 0 < j < nj - 1 and 0 < k < nk - 1
+                if ok:
+                    ok = inside[i - 1, j, k] and inside[i + 1, j, k] and inside[i, j - 1, k] and inside[i, j + 1, k]
+                    ok = ok and inside[i, j, k - 1] and inside[i, j, k + 1]
+                smaller[i, j, k] = ok
+
+
+@kernel(parallel=True)
+def face_volumes(level, deep, place, volume):
+    """Control volume of every face, in finest cells: half the distance to the opposite faces on either side."""
+    for n in prange(place.shape[0]):
+        axis, l = np.int64(place[n, 0]), np.int64(place[n, 1])
+        i, j, k = place[n, 2] >> l, place[n, 3] >> l, np.int64(place[n, 4]) >> (l * deep)
+        low = level_at(level, deep, l, i - (axis == 0), j - (axis == 1), k - (axis == 2))
+        high = level_at(level, deep, l, i, j, k)
+        width = (1.0 if low > l else 0.5) + (1.0 if high > l else 0.5)
+        volume[n] = np.float32(width * (1 << (l * (2 + deep))))
