@@ -205,6 +205,11 @@ class ViscosityProblem:
             self.bodies.write(self.solid.velocity)
         for a, u in enumerate(velocity):
             u[:] = np.where(diagonal[a] > 0, x[a], u)
+        self.write_solids(velocity)
+
+    def write_solids(self, velocity: Staggered) -> None:
+        """Faces inside solids take the solid's velocity, in place."""
+        for a, u in enumerate(velocity):
             inside = self.solid_faces[a] > 0
             u[inside] = 0.0 if self.solid.velocity is None else self.solid.velocity[a][inside]
 

@@ -1,0 +1,96 @@
+"""Multigrid on an octree: the tree, then regular grids of twice the finest cells and coarser.
+
+The second level is the whole liquid on cells of level 1, matrix-free, and below it is the regular hierarchy. Where the
+tree has finest leaves it is their usual coarse grid; where the tree is coarser it has more samples than the tree, and
+velocities go to the tree by restriction, residuals back by its transpose: an auxiliary space (Xu 1996). A regular
+level costs a fraction of one in compressed rows, so the extra samples are cheap.
+"""
+
+import numpy as np
+
+from glug.grids import kernels_octree_transfer as kernels
+from glug.grids.coarsen import gather, weights_at
+from glug.grids.octree import Octree
+from glug.grids.octree_transfer import fields_of
+from glug.grids.regular import FACES
+from glug.physics.viscosity_levels import ViscosityLevel, coarser, hierarchy
+from glug.solvers.cg import Vector
+from glug.solvers.csr import BlockGaussSeidel, CsrSystem
+from glug.solvers.multigrid import Level, Multigrid
+from glug.solvers.smoothers import GaussSeidel
+
+
+class OctreeLevel:
+    """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
+
+    def __init__(self, tree: Octree, place: np.ndarray, system: CsrSystem):
+        self.tree, self.place, self.system = tree, place, system
+        self.mask, self.blocks = system.mask, system.blocks
+        self.apply, self.residual, self.sweep_blocks = system.apply, system.residual, system.sweep_blocks
+        self._shapes = [field.shape for field in fields_of(tree, 0, np.uint8)]
+        self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
+        self._fields = [fields_of(tree, l) for l in range(1, max(tree.levels, 2))]
+
+    def restrict(self, r: Vector, coarse: ViscosityLevel, b: Vector) -> None:
+        place, values = self.place, r[0][0, 0]
+        for a, offset in enumerate(FACES):
+            shape = self._shapes[a]
+            finest = self._finest[: int(np.prod(shape))].reshape(shape)
+            kernels.put_finest(place, a, values, np.float32(1.0), finest)
+            gather(finest, weights_at(offset), b[a], coarse.blocks, coarse.m[a])
+            kernels.put_finest(place, a, values, np.float32(0.0), finest)
+        for fields in self._fields:
+            for field in fields:
+                field.fill(0.0)
+        for l in range(len(self._fields), 0, -1):
+            kernels.put_level(place, l, 1, values, np.float32(1.0), self._fields[l - 1])
+            if l < len(self._fields):
+                for a in range(3):
+                    kernels.spread_faces(self._fields[l][a], a, self._fields[l - 1][a])
+        for a, field in enumerate(self._fields[0]):
+            inner = within(b[a], field)
+            np.add(inner, field, out=inner, where=within(coarse.m[a], field) > 0)
+
+    def interpolate(self, e: Vector, x: Vector) -> None:
+        place, values = self.place, x[0][0, 0]
+        for a, field in enumerate(self._fields[0]):
+            field[:] = within(e[a], field)
+        kernels.add_between(place, self._fields[0], values)
+        for l, fields in enumerate(self._fields, 1):
+            if l > 1:
+                for a in range(3):
+                    kernels.restrict_faces(self._fields[l - 2][a], a, 1, fields[a])
+            kernels.add_level(place, l, fields, values)
+
+
+def within(coarse: np.ndarray, field: np.ndarray) -> np.ndarray:
+    """The part of a coarse level's field that a field of level 1 covers: without the empty layers."""
+    nx, ny, nz = field.shape
+    return coarse[1 : 1 + nx, 1 : 1 + ny, 1 : 1 + nz]
+
+
+class OctreeSmoother:
+    """Gauss-Seidel on all levels: within blocks of rows on the tree, over coloured blocks of cells below it."""
+
+    def __init__(self, sweeps: int):
+        self._tree, self._grid = BlockGaussSeidel(sweeps), GaussSeidel(sweeps)
+
+    def _of(self, level: OctreeLevel | ViscosityLevel) -> BlockGaussSeidel | GaussSeidel:
+        return self._tree if isinstance(level, OctreeLevel) else self._grid
+
+    def start(self, level, b: Vector, x: Vector, scratch: Vector) -> None:  # type: ignore[no-untyped-def]
+        self._of(level).start(level, b, x, scratch)
+
+    def forward(self, level, b: Vector, x: Vector, scratch: Vector) -> None:  # type: ignore[no-untyped-def]
+        self._of(level).forward(level, b, x, scratch)
+
+    def backward(self, level, b: Vector, x: Vector, scratch: Vector) -> None:  # type: ignore[no-untyped-def]
+        self._of(level).backward(level, b, x, scratch)
+
+
+def octree_multigrid(
+    tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, sweeps: int, repeats: int
+) -> Multigrid:
+    """A cycle over the tree and the regular grids below `regular`, the one of finest cells."""
+    levels: list[Level] = [OctreeLevel(tree, place, system), *hierarchy(coarser(regular))]
+    return Multigrid(levels, OctreeSmoother(sweeps), repeats)

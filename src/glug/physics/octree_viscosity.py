@@ -1,0 +1,149 @@
+"""Viscosity on an octree, in place of a regular solve (Goldade 2021, chapter 5).
+
+The tree is finest wherever the regular problem is not plain: at the liquid's surface, at solids, and a band of plain
+cells further in. There its rows are the regular ones, cut distances and all; inside it coarsens as fast as faces allow.
+So the weights, the solids' part of the right-hand side and the rule for faces without mass are those of
+`ViscosityProblem`.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from glug.grids import kernels_octree, kernels_octree_transfer
+from glug.grids.octree import Faces, Octree
+from glug.grids.octree_transfer import to_octree, to_regular
+from glug.grids.regular import Staggered
+from glug.physics.octree_levels import octree_multigrid
+from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
+from glug.physics.viscosity import REPEATS, SWEEPS, ViscosityProblem
+from glug.physics.viscosity_levels import ViscosityLevel
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback
+from glug.solvers.stats import SolveStats
+
+LEVELS, BAND = 4, 2  # as the source has it: more levels or thinner bands gain nothing
+
+
+def tree_inside(m: Staggered, levels: int, band: int, finest: np.ndarray | None = None) -> Octree:
+    """The coarsest tree that has `band` finest cells of plain liquid around everything else.
+
+    `m` is what acts on the regular faces alone: 1 where they are plain. `finest` marks more cells.
+    """
+    shape = m[1].shape[0], m[0].shape[1], m[0].shape[2]
+    inside, smaller = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
+    kernels_octree.plain_cells(m, inside)
+    # A leaf touches plain cells only, even with a band of one: no stencil at a transition then meets a cut.
+    for _ in range(max(band - 1, 1)):
+        kernels_octree.shrink(inside, smaller)
+        inside, smaller = smaller, inside
+    np.logical_not(inside, out=smaller)
+    if finest is not None:
+        smaller |= finest
+    return Octree.refined(smaller, levels)
+
+
+@dataclass
+class Adapted:
+    """A regular problem and the tree for it."""
+
+    problem: ViscosityProblem
+    regular: ViscosityLevel  # the operator on the regular grid of finest cells
+    tree: Octree
+    faces: Faces
+    seconds: dict[str, float]
+
+    @classmethod
+    def to(
+        cls, problem: ViscosityProblem, levels: int = LEVELS, band: int = BAND, finest: np.ndarray | None = None
+    ) -> "Adapted":
+        begin = time.perf_counter()
+        regular = problem.system()
+        ready = time.perf_counter()
+        tree = tree_inside(regular.m, levels, band, finest)
+        faces = tree.faces(regular.m)
+        seconds = {"weights": ready - begin, "adapt": time.perf_counter() - ready}
+        return cls(problem, regular, tree, faces, seconds)
+
+
+class OctreeViscosity:
+    """One geometry, viscosity and time step on a tree."""
+
+    def __init__(self, adapted: Adapted, diffusion: np.ndarray | float, *, enhanced: bool = True):
+        self.problem, self.regular, self.tree = adapted.problem, adapted.regular, adapted.tree
+        begin = time.perf_counter()
+        kappa, first = coarse_diffusion(self.tree, diffusion)
+        regular = self.regular
+        weights = OctreeWeights(regular.m, regular.c[0], regular.e, regular.f, kappa, first)
+        self.system = assemble(self.tree, adapted.faces, weights, enhanced=enhanced)
+        self.place = adapted.faces.place
+        self.seconds = {**adapted.seconds, "assemble": time.perf_counter() - begin}
+
+    @classmethod
+    def build(
+        cls,
+        problem: ViscosityProblem,
+        diffusion: np.ndarray | float,
+        *,
+        levels: int = LEVELS,
+        band: int = BAND,
+        enhanced: bool = True,
+    ) -> "OctreeViscosity":
+        """The problem on the tree that fits it; `diffusion` is mu dt / (rho dx^2), a number or a cell-centred field."""
+        return cls(Adapted.to(problem, levels, band), diffusion, enhanced=enhanced)
+
+    def right_hand_side(self, velocity: Staggered, start: np.ndarray) -> np.ndarray:
+        """M u* minus what the known velocities of solids contribute; `start` is u* on the tree."""
+        volume = face_volumes(self.tree, self.place)
+        values = start.copy()
+        regular = self.problem.right_hand_side(velocity)
+        kernels_octree_transfer.take_level(self.place, 0, self.tree.deep, regular, values)
+        return volume * values
+
+    def solve(
+        self,
+        velocity: Staggered,
+        *,
+        tolerance: float,
+        max_iterations: int,
+        floor: float = 0.0,
+        solver: str = "multigrid",
+    ) -> SolveStats:
+        """Replace `velocity` by the solution, in place; solid faces take the solid's.
+
+        `solver` is `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`.
+        """
+        begin = time.perf_counter()
+        start = to_octree(self.tree, self.place, velocity)
+        b = self.system.vector(self.right_hand_side(velocity, start))
+        x = self.system.vector(start, np.float64)
+        setup = time.perf_counter() - begin
+        choices = preconditioners(self, solver)
+        stats = solve_with_fallback(self.system, choices, b, x, tolerance, max_iterations, floor)
+        begin = time.perf_counter()
+        to_regular(self.tree, self.place, x[0][0, 0], velocity)
+        self.problem.write_solids(velocity)
+        self.seconds["transfer"] = setup + time.perf_counter() - begin
+        before = sum(self.seconds.values())
+        return replace(stats, setup_seconds=stats.setup_seconds + before)
+
+
+def face_volumes(tree: Octree, place: np.ndarray) -> np.ndarray:
+    """Control volumes of the faces, in finest cells."""
+    volume = np.empty(len(place), np.float32)
+    kernels_octree.face_volumes(tree.level, tree.deep, place, volume)
+    return volume
+
+
+def preconditioners(octree: OctreeViscosity, solver: str) -> list[Callable[[], Preconditioner]]:
+    """What `solver` names, and what to fall back on."""
+    system = octree.system
+
+    def jacobi() -> Preconditioner:
+        return Diagonal(system.mask, system.blocks)
+
+    def multigrid(repeats: int = REPEATS) -> Preconditioner:
+        return Cycle(system, octree_multigrid(octree.tree, octree.place, system, octree.regular, SWEEPS, repeats))
+
+    return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]

@@ -1,0 +1,176 @@
+"""Viscosity on an octree: the assembled rows, the transfers, and the solve against the regular grid."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from setups import NO_WALLS, rotation, tank
+
+from glug.geometry.solids import sample_solids
+from glug.grids.octree import Octree
+from glug.grids.octree_operators import OctreeOperators
+from glug.grids.octree_transfer import to_octree, to_regular
+from glug.grids.regular import CENTRE, FACES, Grid
+from glug.physics.octree_levels import octree_multigrid
+from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
+from glug.physics.octree_viscosity import OctreeViscosity, face_volumes, tree_inside
+from glug.physics.reference_octree import stiffness
+from glug.physics.viscosity import ViscosityProblem
+
+SLOPE = np.array([0.31, 0.17, 0.44])
+
+
+def viscosity(position: np.ndarray) -> np.ndarray:
+    """Linear, so that all means of it are exact."""
+    return 5.0 + position @ SLOPE
+
+
+def random_tree(levels: int, dim: int, seed: int) -> Octree:
+    rng = np.random.default_rng(seed)
+    root = 1 << (levels - 1)
+    n = root * (5 if levels < 4 else 3)
+    shape = (n, n, n if dim == 3 else 1)
+    finest = np.zeros(shape, bool)
+    for _ in range(4):
+        finest[tuple(rng.integers(root, s - root) if s > 1 else 0 for s in shape)] = True
+    return Octree.refined(finest, levels, dim)
+
+
+def samples_at(shape: tuple[int, ...], offset: tuple[float, ...], dim: int) -> np.ndarray:
+    axes = [np.arange(n + (o == 0.0)) + o for n, o in zip(shape, offset)]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    return viscosity(points * ([1, 1, 1] if dim == 3 else [1, 1, 0])).astype(np.float32)
+
+
+@pytest.mark.parametrize("laplacian", [False, True])
+@pytest.mark.parametrize("gradient", ["enhanced", "sloped"])
+@pytest.mark.parametrize(("dim", "levels"), [(2, 4), (3, 3), (3, 4)])
+def test_assembled_rows_are_the_sparse_products(dim, levels, gradient, laplacian):
+    tree = random_tree(levels, dim, seed=levels)
+    faces = tree.faces()
+    cell = samples_at(tree.shape, (0.5, 0.5, 0.5), dim)
+    edges = tuple(samples_at(tree.shape, o, dim) for o in ((0.5, 0, 0), (0, 0.5, 0), (0, 0, 0.5)))
+    ones = tuple(np.ones(n.shape, np.float32) for n in faces.numbers)
+    weights = OctreeWeights(ones, 2 * cell, edges, edges, *coarse_diffusion(tree, cell))
+    ours = assemble(tree, faces, weights, enhanced=gradient == "enhanced", laplacian=laplacian).matrix()
+    operators = OctreeOperators(tree, gradient, faces)
+    k = stiffness(operators, lambda p: viscosity(p * ([1, 1, 1] if dim == 3 else [1, 1, 0])), laplacian=laplacian)
+    reference = sparse.diags(operators.face_volume) + k
+    root = 1 << (levels - 1)  # near the border the reference leaves samples out
+    p = operators.face_position[:, :dim]
+    inner = np.all((p > root) & (p < tree.shape[0] - root), axis=1)
+    assert inner.sum() > 30
+    assert abs(ours - reference)[inner].max() < 1e-6 * abs(reference).max()  # weights are float32
+    assert abs(ours - ours.T).max() <= 1e-14 * abs(ours).max()
+    assert np.array_equal(face_volumes(tree, faces.place), operators.face_volume.astype(np.float32))
+
+
+def thick_ball(n: int = 32) -> tuple[ViscosityProblem, float, np.ndarray]:
+    """A free ball, thick enough for three levels."""
+    grid = Grid(1.0 / n, (n, n, n))
+    phi = (np.linalg.norm(grid.points(CENTRE) - (0.51, 0.49, 0.5), axis=-1) - 0.42).astype(np.float32)
+    diffusion = 2.0 * n * n
+    return ViscosityProblem.build(grid, phi, sample_solids(grid, NO_WALLS, [], 0.0), diffusion), diffusion, phi
+
+
+def test_transfers_are_exact_for_linear_velocities():
+    problem, _, _ = thick_ball()
+    grid = problem.grid
+    tree = tree_inside(problem.system().m, 4, 2)
+    assert tree.level.max() >= 2
+    faces = tree.faces()
+    slope = np.array([[1.0, -2.0, 0.5], [0.3, 0.7, -1.0], [2.0, 0.1, 0.4]])
+    velocity = tuple((grid.points(FACES[a]) @ slope[a] + a).astype(np.float32) for a in range(3))
+    back = tuple(u.copy() for u in velocity)
+    values = to_octree(tree, faces.place, velocity)
+    position = OctreeOperators(tree, faces=faces).face_position * grid.dx
+    exact = np.sum(position * slope[faces.axis], axis=1) + faces.axis
+    assert np.abs(values - exact).max() < 2e-6
+    to_regular(tree, faces.place, values, back)
+    for u, v in zip(velocity, back):
+        assert np.abs(u - v).max() < 2e-6
+
+
+def test_a_viscous_velocity_loses_little_on_the_way_there_and_back():
+    problem, _, _ = thick_ball()
+    grid = problem.grid
+    velocity = tuple(np.sin(9.0 * grid.points(FACES[a]) @ [1.0, 0.7, -0.4] + a).astype(np.float32) for a in range(3))
+    problem.solve(velocity, tolerance=1e-5, max_iterations=200)
+    octree = OctreeViscosity.build(problem, 1.0)
+    back = tuple(u.copy() for u in velocity)
+    to_regular(octree.tree, octree.place, to_octree(octree.tree, octree.place, velocity), back)
+    inside = [m > 0 for m in octree.regular.m]
+    lost = sum(float(((u - v)[m] ** 2).sum()) for u, v, m in zip(velocity, back, inside))
+    assert lost < 0.01**2 * sum(float((u[m] ** 2).sum()) for u, m in zip(velocity, inside))
+
+
+@pytest.mark.parametrize("solver", ["multigrid", "jacobi-cg"])
+def test_a_tree_without_coarsening_is_the_regular_grid(solver):
+    grid, phi, solid = tank(24)
+    diffusion = 50.0
+    problem = ViscosityProblem.build(grid, phi, solid, diffusion)
+    start = rotation(grid, (0.3, 1.0, -0.5), (0.5, 0.3, 0.5))
+    ours, regular = (tuple(u.copy() for u in start) for _ in range(2))
+    problem.solve(regular, tolerance=1e-7, max_iterations=2000)
+    octree = OctreeViscosity.build(problem, diffusion, levels=1)
+    stats = octree.solve(ours, tolerance=1e-7, max_iterations=2000, solver=solver)
+    assert stats.converged and stats.unknowns == problem.system().unknowns
+    for u, v in zip(ours, regular):
+        assert np.abs(u - v).max() < 2e-5
+
+
+def test_a_thick_liquid_differs_little_from_the_regular_grid_with_fewer_unknowns():
+    problem, diffusion, _ = thick_ball()
+    start = tuple(
+        np.sin(5.0 * problem.grid.points(FACES[a]) @ [1.0, 0.6, -0.3] + a).astype(np.float32) for a in range(3)
+    )
+    ours, regular = (tuple(u.copy() for u in start) for _ in range(2))
+    stats = problem.solve(regular, tolerance=1e-6, max_iterations=2000)
+    octree = OctreeViscosity.build(problem, diffusion)
+    mine = octree.solve(ours, tolerance=1e-6, max_iterations=2000)
+    assert mine.converged and mine.iterations <= 20
+    assert mine.unknowns < 0.7 * stats.unknowns
+    for u, v, m in zip(ours, regular, octree.regular.m):
+        assert np.abs(u - v)[m > 0].max() < 0.02
+
+
+@pytest.mark.parametrize(("enhanced", "kept"), [(True, True), (False, False)])
+def test_a_free_ball_turns_on(enhanced, kept):
+    """Enhanced gradients keep a rigid rotation; sloped ones brake it (the negative control)."""
+    problem, diffusion, _ = thick_ball()
+    start = rotation(problem.grid, (0.2, 1.0, -0.4), (0.51, 0.49, 0.5))
+    velocity = tuple(u.copy() for u in start)
+    octree = OctreeViscosity.build(problem, diffusion, enhanced=enhanced)
+    octree.solve(velocity, tolerance=1e-7, max_iterations=2000)
+    change = max(np.abs(u - v)[m > 0.5].max() for u, v, m in zip(start, velocity, octree.regular.m))
+    assert (change < 1e-5) == kept
+    if not kept:
+        assert change > 1e-3
+
+
+def test_the_cycle_is_symmetric_and_positive():
+    problem, diffusion, _ = thick_ball()
+    octree = OctreeViscosity.build(problem, diffusion)
+    cycle = octree_multigrid(octree.tree, octree.place, octree.system, octree.regular, 1, 0)
+    rng = np.random.default_rng(0)
+    a, b = (octree.system.vector(rng.normal(size=octree.system.unknowns)) for _ in range(2))
+    ma, mb, scratch = (octree.system.vector(np.zeros(octree.system.unknowns)) for _ in range(3))
+    assert cycle(a, ma, scratch) > 0.0
+    cycle(b, mb, scratch)
+    one, two = (float((x[0] * y[0]).sum(dtype=np.float64)) for x, y in ((a, mb), (b, ma)))
+    size = float(np.linalg.norm(a[0]) * np.linalg.norm(mb[0]))
+    assert abs(one - two) < 1e-6 * size
+
+
+def test_no_transition_touches_a_surface_or_a_solid():
+    """The levels of every finest cell that is not plain, and of its neighbours, are zero."""
+    grid, phi, solid = tank(24)
+    problem = ViscosityProblem.build(grid, phi, solid, 10.0)
+    m = problem.system().m
+    tree = tree_inside(m, 4, 2)
+    plain = np.ones(grid.shape, bool)
+    for a in range(3):
+        full = np.abs(m[a] - 1.0) < 1e-4
+        lower = np.moveaxis(full, a, 0)[:-1]
+        plain &= np.moveaxis(lower & np.moveaxis(full, a, 0)[1:], 0, a)
+    assert (tree.level[~plain] == 0).all()
+    assert tree.level.max() > 0
