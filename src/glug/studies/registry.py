@@ -43,6 +43,7 @@ TABLES = "glug.studies.tables"
 FLOWS = "glug.studies.classical_flows"
 BODIES = "glug.studies.rigid_bodies"
 SURFACE = "glug.studies.surface_conditions"
+OCTREE = "glug.studies.octree_tables"
 
 STUDIES: Mapping[str, Entry] = {
     "pressure-free-surface": Entry(TABLES, "Batty 2010, Table 4.1: projection of a free disc of liquid"),
@@ -54,6 +55,10 @@ STUDIES: Mapping[str, Entry] = {
     "stokes-mixed": Entry(TABLES, "Batty 2010, Table 4.7: Stokes flow around a disc, inside a free surface"),
     "stokes-moving-walls": Entry(TABLES, "Batty 2010, Table 4.8: Stokes flow between walls, one of them spinning"),
     "stokes-3d": Entry("glug.studies.stokes_3d", "Batty 2010, Table 4.9: Stokes flow of a ball around a ball, orders"),
+    "octree-2d": Entry(OCTREE, "Goldade 2021, Tables 5.1 and 5.2: viscosity on a quadtree"),
+    "octree-3d-sloped": Entry(OCTREE, "Goldade 2021, Tables 5.3 and 5.5: octree viscosity with sloped gradients"),
+    "octree-3d-enhanced": Entry(OCTREE, "Goldade 2021, Tables 5.4 and 5.6: octree viscosity with enhanced gradients"),
+    "octree-beam": Entry("glug.studies.octree_beam", "a beam sags: octrees against the regular grid"),
     "jet-2d": Entry("glug.studies.jet_2d", "a plane jet with the Stokes solver: folds when thick, not when thin"),
     "explicit-substeps": Entry(
         "glug.studies.explicit_substeps", "steps that explicit and mixed viscosity need, against one"
@@ -88,6 +93,9 @@ BENCHES: Mapping[str, Entry] = {
     "bodies": Entry("glug.studies.many_bodies", "projection of a tank with 100 rigid bodies, known and coupled"),
     "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
+    "octree-viscosity": Entry(
+        "glug.studies.octree_viscosity", "a viscous solve of several scenes on the regular grid and on octrees"
+    ),
     "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),
     "pressure-solve": Entry("glug.studies.pressure_solve", "projection of a splash by every solver"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),

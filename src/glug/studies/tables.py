@@ -25,11 +25,12 @@ USUAL_LARGEST = 256  # unless --max says otherwise; 1024 takes about a minute a 
 
 @cache
 def published() -> dict[tuple[str, str, int], tuple[float, float]]:
-    """(table, quantity, grid) -> (Linf, L1) of Batty (2010), Tables 4.1 to 4.9."""
-    text = resources.files("glug.studies").joinpath("published_batty2010.csv").read_text()
+    """(table, quantity, grid) -> (Linf, L1) of Batty (2010), Tables 4.1 to 4.9, and Goldade (2021), 5.1 to 5.6."""
+    folder = resources.files("glug.studies")
     return {
         (row["table"], row["quantity"], int(row["grid"])): (float(row["Linf"]), float(row["L1"]))
-        for row in csv.DictReader(text.splitlines())
+        for name in ("published_batty2010.csv", "published_goldade2021.csv")
+        for row in csv.DictReader(folder.joinpath(name).read_text().splitlines())
     }
 
 
