@@ -18,6 +18,16 @@ def _gain(value: Any) -> Any:
     return float(value) if isinstance(value, bool) else value
 
 
+class Octree(Model):
+    """The tree of `viscosity = "octree"`: finest cells at surfaces and solids, coarser ones inside."""
+
+    levels: Count = Field(default=4, ge=1, le=4, description="sizes of cells; every level is twice the one before")
+    band: Count = Field(default=2, ge=2, le=16, description="finest cells between what is cut and coarser ones")
+    gradients: Literal["enhanced", "sloped"] = Field(
+        default="enhanced", description="velocity differences between levels; sloped ones stiffen the liquid"
+    )
+
+
 class Solver(Model):
     """Which method does which stage of a step."""
 
@@ -26,9 +36,10 @@ class Solver(Model):
     )
     flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
     pressure: Literal["multigrid", "jacobi-cg", "reference"] = Field(default="multigrid", description="pressure solve")
-    viscosity: Literal["auto", "multigrid", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"] = (
-        Field(default="auto", description="viscosity solve; auto is multigrid, or none for thin liquids")
-    )
+    viscosity: Literal[
+        "auto", "multigrid", "octree", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"
+    ] = Field(default="auto", description="viscosity solve; auto is multigrid, or none for thin liquids")
+    octree: Octree = Octree()
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or (2D) in one solve"
     )

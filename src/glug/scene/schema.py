@@ -126,6 +126,8 @@ class Scene(Model):
     def _consistent(self) -> "Scene":
         self._check_densities()
         self._check_names()
+        if self.solver.viscosity == "octree" and self.domain.dim == 2:
+            raise fail("'octree' is available in 3D scenes only; valid here: 'auto', 'reference'", "solver.viscosity")
         if self.solver.coupling == "stokes":
             if self.domain.dim == 3:
                 raise fail("'stokes' is available in 2D scenes only; valid here: 'split'", "solver.coupling")

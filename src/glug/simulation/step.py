@@ -16,6 +16,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
+from glug.physics.octree_viscosity import OctreeViscosity
 from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
@@ -45,6 +46,7 @@ class Step:
         self.seconds: dict[str, float] = {}
         self.solves: dict[str, SolveStats] = {}
         self.warnings: list[str] = []
+        self.level: np.ndarray | None = None  # of the octree's leaves, where one is used
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -102,6 +104,8 @@ class Step:
                 "corner": grid.corner,
                 "dx": np.array(grid.dx),
             }
+            if self.level is not None:
+                state.fields["level"] = self.level
         with self.stage("transfer_to_particles"):
             self.to_particles(grid, velocity, before)
         del q, before, problem, reached, phi
@@ -193,7 +197,8 @@ class Step:
         scale = dt / (setting.density * setting.dx**2)
         held = solver.viscosity == "laplacian-dirichlet"
         liquid = np.full_like(phi, -np.float32(setting.dx)) if held else phi
-        problem = ViscosityProblem.build(grid, liquid, solid, self.cell_viscosity(grid, scale), pressure.bodies)
+        diffusion = self.cell_viscosity(grid, scale)
+        problem = ViscosityProblem.build(grid, liquid, solid, diffusion, pressure.bodies)
         if held:
             self.solves["viscosity"] = problem.solve_held_surface(velocity, phi)
         elif solver.viscosity == "laplacian":
@@ -201,13 +206,19 @@ class Step:
         elif setting.reference or solver.viscosity == "reference":
             self.solves["viscosity"] = problem.solve_reference(velocity)
         else:
-            self.solves["viscosity"] = problem.solve(
-                velocity,
-                tolerance=solver.tolerance.viscosity,
-                max_iterations=solver.max_iterations,
-                floor=NOISE * fastest(velocity),
-                solver="multigrid" if solver.viscosity == "auto" else solver.viscosity,
-            )
+            floor = NOISE * fastest(velocity)
+            tolerance, most = solver.tolerance.viscosity, solver.max_iterations
+            if solver.viscosity == "octree":
+                tree = solver.octree
+                octree = OctreeViscosity.build(
+                    problem, diffusion, levels=tree.levels, band=tree.band, enhanced=tree.gradients == "enhanced"
+                )
+                self.level = octree.tree.level
+                stats = octree.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor)
+            else:
+                name = "multigrid" if solver.viscosity == "auto" else solver.viscosity
+                stats = problem.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor, solver=name)
+            self.solves["viscosity"] = stats
 
     def split(
         self,
