@@ -2,7 +2,7 @@
 
 A field of level l has one sample per face that a regular grid of cells of level l would have. Along its own axis a
 coarse face lies on every second fine one; across, it covers two by two (one by two in 2D). All transfers are exact for
-velocities that are linear in space.
+velocities that are linear in space. A `shift` is added to the indices of a field that has empty layers around it.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ QUARTER, HALF, ONE = np.float32(0.25), np.float32(0.5), np.float32(1.0)
 
 
 @kernel(inline=True)
-def plane_mean(fine, axis, deep, n, i, j, k):
+def plane_mean(fine, axis, deep, shift, n, i, j, k):
     """Mean of the fine faces that coarse face (i, j, k) covers, in the fine plane `n` along its axis."""
     total = np.float32(0.0)
     for p in range(2 if axis != 0 else 1):
@@ -23,42 +23,44 @@ def plane_mean(fine, axis, deep, n, i, j, k):
                 x = n if axis == 0 else 2 * i + p
                 y = n if axis == 1 else 2 * j + q
                 z = n if axis == 2 else (k << deep) + r
-                total += fine[x, y, z]
+                total += fine[x + shift, y + shift, z + shift]
     return total * (QUARTER if deep else HALF)
 
 
 @kernel(parallel=True)
-def restrict_faces(fine, axis, deep, coarse):
+def restrict_faces(fine, axis, deep, shift, coarse):
     """Every coarse face: 1/4, 1/2, 1/4 of the planes before, at and after it (Zhu et al. 2010, section 6)."""
-    last = fine.shape[axis] - 1
+    last = 2 * (coarse.shape[axis] - 1)
     for slab in prange(coarse.shape[0]):
         i = np.int64(slab)
         for j in range(coarse.shape[1]):
             for k in range(coarse.shape[2]):
                 n = 2 * (i if axis == 0 else (j if axis == 1 else k))
-                total = HALF * plane_mean(fine, axis, deep, n, i, j, k)
+                total = HALF * plane_mean(fine, axis, deep, shift, n, i, j, k)
                 if 0 < n < last:
-                    total += QUARTER * plane_mean(fine, axis, deep, n - 1, i, j, k)
-                    total += QUARTER * plane_mean(fine, axis, deep, n + 1, i, j, k)
+                    total += QUARTER * plane_mean(fine, axis, deep, shift, n - 1, i, j, k)
+                    total += QUARTER * plane_mean(fine, axis, deep, shift, n + 1, i, j, k)
                 else:
                     total += total
                 coarse[i, j, k] = total
 
 
 @kernel(parallel=True)
-def spread_faces(coarse, axis, fine):
+def spread_faces(coarse, axis, shift, fine):
     """Add the transpose of `restrict_faces` (in 3D) to the fine field."""
-    for slab in prange(fine.shape[0]):
+    ni, nj, nk = coarse.shape
+    for slab in prange(2 * ni - (axis == 0)):
         x = np.int64(slab)
-        for y in range(fine.shape[1]):
-            for z in range(fine.shape[2]):
+        for y in range(2 * nj - (axis == 1)):
+            for z in range(2 * nk - (axis == 2)):
                 n = x if axis == 0 else (y if axis == 1 else z)
                 i, j, k = x >> 1, y >> 1, z >> 1
                 if n % 2 == 0:
-                    fine[x, y, z] += np.float32(0.125) * coarse[i, j, k]
+                    part = np.float32(0.125) * coarse[i, j, k]
                 else:
                     above = coarse[i + (axis == 0), j + (axis == 1), k + (axis == 2)]
-                    fine[x, y, z] += np.float32(0.0625) * (coarse[i, j, k] + above)
+                    part = np.float32(0.0625) * (coarse[i, j, k] + above)
+                fine[x + shift, y + shift, z + shift] += part
 
 
 @kernel(inline=True)
@@ -78,7 +80,7 @@ def fill_divided(level, deep, l, axis, fine, coarse):
                 low, high = around(level, axis, deep, l, i, j, k)
                 if low < l or high < l:
                     n = 2 * (i if axis == 0 else (j if axis == 1 else k))
-                    coarse[i, j, k] = plane_mean(fine, axis, deep, n, i, j, k)
+                    coarse[i, j, k] = plane_mean(fine, axis, deep, 0, n, i, j, k)
 
 
 @kernel(parallel=True)
@@ -90,13 +92,13 @@ def fill_covered(level, deep, l, axis, coarse, fine):
             for z in range(fine.shape[2]):
                 low, high = around(level, axis, deep, l, x, y, z)
                 if low > l and high > l:
-                    fine[x, y, z] = between(coarse, axis, deep, x, y, z)
+                    fine[x, y, z] = between(coarse, axis, deep, 0, x, y, z)
 
 
 @kernel(inline=True)
-def between(coarse, axis, deep, x, y, z):
+def between(coarse, axis, deep, shift, x, y, z):
     """Linear interpolation of a coarse field at the fine face (x, y, z)."""
-    i, j, k = x >> 1, y >> 1, z >> deep
+    i, j, k = (x >> 1) + shift, (y >> 1) + shift, (z >> deep) + shift
     # The other sample along each axis, and its weight: half way between planes, a quarter across.
     si = x % 2 if axis == 0 else 2 * (x % 2) - 1
     sj = y % 2 if axis == 1 else 2 * (y % 2) - 1
@@ -125,25 +127,35 @@ def take_level(place, l, deep, fields, values):
 
 
 @kernel(parallel=True)
-def add_level(place, l, fields, values):
+def add_level(place, l, fields, shift, values):
     """Add the samples of `fields`, which are of level l, to the values at the faces of that level (3D)."""
     for n in prange(place.shape[0]):
         if place[n, 1] == l:
-            values[n] += of_axis(fields, place[n, 0], place[n, 2] >> l, place[n, 3] >> l, place[n, 4] >> l)
+            x, y, z = (place[n, 2] >> l) + shift, (place[n, 3] >> l) + shift, (place[n, 4] >> l) + shift
+            values[n] += of_axis(fields, place[n, 0], x, y, z)
 
 
 @kernel(parallel=True)
-def add_between(place, fields, values):
+def add_to_level(place, l, values, fields, shift):
+    """Add the values at the faces of level l to `fields`, which are of that level (3D)."""
+    for n in prange(place.shape[0]):
+        if place[n, 1] == l:
+            x, y, z = (place[n, 2] >> l) + shift, (place[n, 3] >> l) + shift, (place[n, 4] >> l) + shift
+            set_of_axis(fields, place[n, 0], x, y, z, of_axis(fields, place[n, 0], x, y, z) + values[n])
+
+
+@kernel(parallel=True)
+def add_between(place, fields, shift, values):
     """Add the linear interpolation of `fields`, which are of level 1, to the values at faces of level 0 (3D)."""
     for n in prange(place.shape[0]):
         if place[n, 1] == 0:
             x, y, z = np.int64(place[n, 2]), np.int64(place[n, 3]), np.int64(place[n, 4])
             if place[n, 0] == 0:
-                values[n] += between(fields[0], 0, 1, x, y, z)
+                values[n] += between(fields[0], 0, 1, shift, x, y, z)
             elif place[n, 0] == 1:
-                values[n] += between(fields[1], 1, 1, x, y, z)
+                values[n] += between(fields[1], 1, 1, shift, x, y, z)
             else:
-                values[n] += between(fields[2], 2, 1, x, y, z)
+                values[n] += between(fields[2], 2, 1, shift, x, y, z)
 
 
 @kernel(parallel=True)

@@ -26,7 +26,7 @@ def to_octree(tree: Octree, place: np.ndarray, velocity: Staggered) -> np.ndarra
     for l in range(1, tree.levels):
         coarse = fields_of(tree, l)
         for a in range(tree.dim):
-            kernels.restrict_faces(fields[a], a, tree.deep, coarse[a])
+            kernels.restrict_faces(fields[a], a, tree.deep, 0, coarse[a])
         kernels.take_level(place, l, tree.deep, coarse, values)
         fields = coarse
     return values

@@ -19,6 +19,8 @@ from glug.solvers.csr import BlockGaussSeidel, CsrSystem
 from glug.solvers.multigrid import Level, Multigrid
 from glug.solvers.smoothers import GaussSeidel
 
+EMPTY = 1  # layers around a coarse level of the regular hierarchy
+
 
 class OctreeLevel:
     """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
@@ -29,44 +31,35 @@ class OctreeLevel:
         self.apply, self.residual, self.sweep_blocks = system.apply, system.residual, system.sweep_blocks
         self._shapes = [field.shape for field in fields_of(tree, 0, np.uint8)]
         self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
-        self._fields = [fields_of(tree, l) for l in range(1, max(tree.levels, 2))]
+        self._fields = {l: fields_of(tree, l) for l in range(2, tree.levels)}
 
     def restrict(self, r: Vector, coarse: ViscosityLevel, b: Vector) -> None:
-        place, values = self.place, r[0][0, 0]
+        place, values, one, none = self.place, r[0][0, 0], np.float32(1.0), np.float32(0.0)
         for a, offset in enumerate(FACES):
             shape = self._shapes[a]
             finest = self._finest[: int(np.prod(shape))].reshape(shape)
-            kernels.put_finest(place, a, values, np.float32(1.0), finest)
+            kernels.put_finest(place, a, values, one, finest)
             gather(finest, weights_at(offset), b[a], coarse.blocks, coarse.m[a])
-            kernels.put_finest(place, a, values, np.float32(0.0), finest)
-        for fields in self._fields:
+            kernels.put_finest(place, a, values, none, finest)
+        kernels.add_to_level(place, 1, values, b, EMPTY)
+        for l, fields in self._fields.items():
             for field in fields:
                 field.fill(0.0)
-        for l in range(len(self._fields), 0, -1):
-            kernels.put_level(place, l, 1, values, np.float32(1.0), self._fields[l - 1])
-            if l < len(self._fields):
-                for a in range(3):
-                    kernels.spread_faces(self._fields[l][a], a, self._fields[l - 1][a])
-        for a, field in enumerate(self._fields[0]):
-            inner = within(b[a], field)
-            np.add(inner, field, out=inner, where=within(coarse.m[a], field) > 0)
+            kernels.put_level(place, l, 1, values, one, fields)
+        for l in reversed(self._fields):
+            for a in range(3):
+                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (b[a], EMPTY)
+                kernels.spread_faces(self._fields[l][a], a, shift, finer)
 
     def interpolate(self, e: Vector, x: Vector) -> None:
         place, values = self.place, x[0][0, 0]
-        for a, field in enumerate(self._fields[0]):
-            field[:] = within(e[a], field)
-        kernels.add_between(place, self._fields[0], values)
-        for l, fields in enumerate(self._fields, 1):
-            if l > 1:
-                for a in range(3):
-                    kernels.restrict_faces(self._fields[l - 2][a], a, 1, fields[a])
-            kernels.add_level(place, l, fields, values)
-
-
-def within(coarse: np.ndarray, field: np.ndarray) -> np.ndarray:
-    """The part of a coarse level's field that a field of level 1 covers: without the empty layers."""
-    nx, ny, nz = field.shape
-    return coarse[1 : 1 + nx, 1 : 1 + ny, 1 : 1 + nz]
+        kernels.add_between(place, e, EMPTY, values)
+        kernels.add_level(place, 1, e, EMPTY, values)
+        for l, fields in self._fields.items():
+            for a in range(3):
+                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (e[a], EMPTY)
+                kernels.restrict_faces(finer, a, 1, shift, fields[a])
+            kernels.add_level(place, l, fields, 0, values)
 
 
 class OctreeSmoother:

@@ -112,15 +112,21 @@ class OctreeViscosity:
     ) -> SolveStats:
         """Replace `velocity` by the solution, in place; solid faces take the solid's.
 
-        `solver` is `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`.
+        `solver` is `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`. Residuals are relative to the
+        right-hand side of the finest faces, as on the regular grid: beside that of coarse faces, which is larger by
+        their volume, those of the surface would not count.
         """
         begin = time.perf_counter()
         start = to_octree(self.tree, self.place, velocity)
         b = self.system.vector(self.right_hand_side(velocity, start))
         x = self.system.vector(start, np.float64)
         setup = time.perf_counter() - begin
+        largest = float(np.abs(b[0]).max(initial=0.0))
+        finest = float(np.abs(b[0][0, 0, self.place[:, 1] == 0]).max(initial=0.0))
+        share = finest / largest if finest > 0.0 else 1.0
         choices = preconditioners(self, solver)
-        stats = solve_with_fallback(self.system, choices, b, x, tolerance, max_iterations, floor)
+        stats = solve_with_fallback(self.system, choices, b, x, tolerance * share, max_iterations, floor / share)
+        stats = replace(stats, residual=stats.residual / share)
         begin = time.perf_counter()
         to_regular(self.tree, self.place, x[0][0, 0], velocity)
         self.problem.write_solids(velocity)

@@ -16,7 +16,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
-from glug.physics.octree_viscosity import OctreeViscosity
+from glug.physics.octree_viscosity import Adapted, OctreeViscosity
 from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
@@ -208,17 +208,21 @@ class Step:
         else:
             floor = NOISE * fastest(velocity)
             tolerance, most = solver.tolerance.viscosity, solver.max_iterations
-            if solver.viscosity == "octree":
-                tree = solver.octree
-                octree = OctreeViscosity.build(
-                    problem, diffusion, levels=tree.levels, band=tree.band, enhanced=tree.gradients == "enhanced"
-                )
-                self.level = octree.tree.level
+            tree = self.tree(problem)
+            if tree is not None:
+                octree = OctreeViscosity(tree, diffusion, enhanced=solver.octree.gradients == "enhanced")
+                self.level = tree.tree.level
+                del tree
                 stats = octree.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor)
             else:
                 name = "multigrid" if solver.viscosity == "auto" else solver.viscosity
                 stats = problem.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor, solver=name)
             self.solves["viscosity"] = stats
+
+    def tree(self, problem: ViscosityProblem) -> Adapted | None:
+        """The octree for a viscous solve, when asked for."""
+        solver = self.setting.scene.solver
+        return Adapted.to(problem, solver.octree.levels, solver.octree.band) if solver.viscosity == "octree" else None
 
     def split(
         self,

@@ -16,14 +16,14 @@ DT, GRAVITY = 1.0 / 48.0, 9.81
 TILE = 8
 # Centres and radii in heights of the figure: body, head, ears, arms, legs.
 BALLS = (
-    ((0.5, 0.40, 0.5), 0.29),
-    ((0.5, 0.76, 0.5), 0.20),
-    ((0.35, 0.93, 0.5), 0.07),
-    ((0.65, 0.93, 0.5), 0.07),
-    ((0.24, 0.50, 0.58), 0.11),
-    ((0.76, 0.50, 0.58), 0.11),
-    ((0.36, 0.14, 0.60), 0.15),
-    ((0.64, 0.14, 0.60), 0.15),
+    ((0.5, 0.38, 0.5), 0.36),
+    ((0.5, 0.76, 0.5), 0.22),
+    ((0.35, 0.92, 0.5), 0.08),
+    ((0.65, 0.92, 0.5), 0.08),
+    ((0.18, 0.52, 0.58), 0.13),
+    ((0.82, 0.52, 0.58), 0.13),
+    ((0.34, 0.16, 0.66), 0.17),
+    ((0.66, 0.16, 0.66), 0.17),
 )
 FRAMES = {"buckling-sheet": 40, "melting": 12, "letter-mixer": 30}  # until there is something to solve
 
@@ -67,7 +67,7 @@ def figure(n: int) -> Frame:
     """Height 0.3 m, 1000 Pa s, 1000 kg/m3."""
     height = 0.3
     dx = height / n
-    grid = window((0.1 * height, 0.0, 0.2 * height), (0.9 * height, height, 0.8 * height), dx)
+    grid = window((0.05 * height, 0.0, 0.14 * height), (0.95 * height, height, 0.86 * height), dx)
     x, y, z = np.meshgrid(*(c.astype(np.float32) for c in grid.coordinates(CENTRE)), indexing="ij", sparse=True)
     phi = np.full(grid.shape, np.inf, np.float32)
     for (cx, cy, cz), r in BALLS:
