@@ -158,6 +158,17 @@ def edge_weight(e, c, kappa, first, deep, axis, l, i, j, k):
     return 0.25 * total
 
 
+@kernel(inline=True)
+def alone(level, deep, l, i, j, k):
+    """Whether no leaf that shares a face with this one is coarser or finer: none of its samples is irregular."""
+    for axis in range(2 + deep):
+        for side in range(2):
+            x, y, z = moved(axis, 2 * side - 1, i, j, k)
+            if level_at(level, deep, l, x, y, z) != l:
+                return False
+    return True
+
+
 @kernel(parallel=True)
 def irregular_samples(
     level,
@@ -189,6 +200,8 @@ def irregular_samples(
         for leaf in range(chunk * CHUNK, min((chunk + 1) * CHUNK, corner.shape[0])):
             l = np.int64(leaf_level[leaf])
             i, j, k = corner[leaf, 0] >> l, corner[leaf, 1] >> l, np.int64(corner[leaf, 2]) >> (l * deep)
+            if alone(level, deep, l, i, j, k):
+                continue
             for kind in range(3 + 12):
                 n = 0
                 w = 0.0
