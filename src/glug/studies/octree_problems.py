@@ -11,6 +11,7 @@ import numpy as np
 
 from glug.geometry.solids import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.physics.pressure import PressureProblem
 
 DT, GRAVITY = 1.0 / 48.0, 9.81
 TILE = 8
@@ -108,9 +109,10 @@ def captured(case: str, n: int) -> Frame:
     from glug.simulation.step import Step
 
     class StoppingStep(Step):
-        def viscosity(self, grid: Grid, phi: np.ndarray, solid: SolidField, velocity: Staggered, dt: float) -> None:
+        def viscosity(self, pressure: PressureProblem, phi: np.ndarray, velocity: Staggered, dt: float) -> None:
             scale = dt / (self.setting.density * self.setting.dx**2)
-            raise _StoppedError(Frame(grid, phi, solid, self.cell_viscosity(grid, scale), velocity))
+            diffusion = self.cell_viscosity(pressure.grid, scale)
+            raise _StoppedError(Frame(pressure.grid, phi, pressure.solid, diffusion, velocity))
 
     simulation = Simulation(load(case, {"domain.resolution": n, "time.frames": FRAMES[case]}))
     for _ in simulation.run():
