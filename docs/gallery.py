@@ -41,6 +41,7 @@ class Shot:
 
 
 SHOTS = {
+    "ball-in-circle": Shot(12, 96),
     "buckling-sheet": Shot(28, 56),
     "chocolate": Shot(36, 48),
     "container-fill": Shot(32, 48),
@@ -52,6 +53,8 @@ SHOTS = {
     "jet-2d": Shot(48, 150),
     "letter-mixer": Shot(22, 64),
     "melting": Shot(40, 40),
+    "sinking-bubble": Shot(10, 48),
+    "splash-tank": Shot(14, 68),
     "tight-channel": Shot(30, 96),
     "variable-viscosity-block": Shot(36, 40),
     "viscous-beam": Shot(16, 36),

@@ -157,6 +157,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "solver.coupling: 'stokes' is available in 2D scenes only; valid here: 'split'",
     ),
     ({"solver.air": "helium"}, "solver.air: 'helium' is not valid; valid: 'vacuum' or 'constraint'"),
+    (
+        {"solver.tiles": 16, "solver.air": "constraint"},
+        "solver.tiles: tiles go with air = 'vacuum' only, not with 'constraint'",
+    ),
+    ({"solver.tile_liquid": "oil"}, "solver.tile_liquid: no liquid is called 'oil' (valid: all, water)"),
     ({"time.cfl": 0}, "time.cfl: must be greater than 0, got 0"),
     ({"time.cfl": 0, "time.fps": -1}, "time.fps: must be greater than 0, got -1 (and 1 more)"),
     ({"gravity": [0, "down", 0]}, "gravity.1: must be a number, got 'down'"),
@@ -164,7 +169,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"liquids.water.viscosity": -1}, "liquids.water.viscosity: must be greater than or equal to 0, got -1"),
     (
         {"liquids.brine": {"density": 1200, "viscosity": 1e-3}},
-        "liquids.brine.density: all liquids of a scene share one density: 1200 here, 998.2 in 'water'",
+        "liquids.brine.density: all liquids of a scene share one density: 1200 here, 998.2 in 'water'; "
+        "they may differ with solver.viscosity = 'none', without rigid bodies",
     ),
     (
         {"volumes.0.liquid": "watr"},

@@ -13,8 +13,13 @@ def _frame(grid: Grid) -> tuple[np.ndarray, np.float32]:
     return grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
 
 
-def to_grid(particles: Particles, grid: Grid, nominal_volume: float) -> tuple[Staggered, Staggered]:
-    """Face velocities, and 1 where particles reach a face, else 0."""
+def to_grid(
+    particles: Particles, grid: Grid, nominal_volume: float, mass: np.ndarray | None = None
+) -> tuple[Staggered, Staggered]:
+    """Face velocities, and 1 where particles reach a face, else 0.
+
+    `mass` (n, 1) weighs the particles where their densities differ; their volume does where it is None.
+    """
     velocity, weight = grid.staggered(), grid.staggered()
     corner, inverse = _frame(grid)
     p = particles
@@ -22,7 +27,7 @@ def to_grid(particles: Particles, grid: Grid, nominal_volume: float) -> tuple[St
         p.position,
         p.velocity,
         p.affine_or_none,
-        p.volume,
+        p.volume if mass is None else mass,
         p.start,
         grid.shape,
         corner,

@@ -17,7 +17,7 @@ import numpy as np
 from glug.geometry.solids import SolidField
 from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
-from glug.physics import kernels
+from glug.physics import kernels, kernels_pressure
 from glug.physics.air_regions import AirRegions, find_air_regions
 from glug.physics.bubble_levels import bubble_hierarchy
 from glug.physics.bubbles import Bubbles
@@ -50,13 +50,25 @@ class PressureProblem:
 
     @classmethod
     def build(
-        cls, grid: Grid, phi: np.ndarray, solid: SolidField, bodies: RigidBodies | None = None
+        cls,
+        grid: Grid,
+        phi: np.ndarray,
+        solid: SolidField,
+        bodies: RigidBodies | None = None,
+        mobility: Staggered | None = None,
     ) -> "PressureProblem":
-        """From the liquid's distance at cell centres and the solids."""
+        """From the liquid's distance at cell centres and the solids.
+
+        `mobility` is the reference density over the one on every face, where liquids of several densities meet.
+        """
         liquid = grid.scalar(dtype=np.uint8)
         kernels.liquid_cells(phi, *solid.area, liquid)
         links, diagonal = grid.staggered(), grid.scalar()
         kernels.pressure_links(phi, liquid, *solid.area, *links, diagonal)
+        if mobility is not None:
+            for link, m in zip(links, mobility):
+                link *= m
+            kernels_pressure.sum_links(*links, liquid, diagonal)
         system = PressureLevel(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
         return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system, bodies)
 

@@ -38,6 +38,7 @@ class AffineSolution:
     v: np.ndarray
     q: np.ndarray
     unknowns: int
+    residual: float  # |b - A q|_inf / |b|_inf
 
 
 class AffineProjection:
@@ -111,15 +112,18 @@ class AffineProjection:
         """The velocity nearest to `u` whose divergence times dx in every ordinary cell is `target`."""
         v = self.fit(u)
         u = np.where(self.owned, self.C @ v, u)
-        b = self.B @ u - np.broadcast_to(target, len(self.ordinary))[self.ordinary]
-        q = self._solve(b)
+        return self.correct(u, v, self.B @ u - np.broadcast_to(target, len(self.ordinary))[self.ordinary])
+
+    def correct(self, u: np.ndarray, v: np.ndarray, excess: np.ndarray) -> AffineSolution:
+        """From `u`, which is C v in the regions, and by how much the divergence of the ordinary cells is too large."""
+        q, residual = self._solve(excess)
         v = v - self._inverse @ (self.J @ q)
         u = np.where(self.owned, self.C @ v, u - self._mobility * (self.B.T @ q))
         pressure = np.zeros(len(self.ordinary))
         pressure[self.ordinary] = -q
-        return AffineSolution(u, v, pressure, len(q) + len(v))
+        return AffineSolution(u, v, pressure, len(q) + len(v), residual)
 
-    def _solve(self, b: np.ndarray) -> np.ndarray:
+    def _solve(self, b: np.ndarray) -> tuple[np.ndarray, float]:
         """Closed components have one pressure held at zero, and lose what the walls force on them."""
         matrix = self.matrix()
         _, label = connected_components(matrix, directed=False)
@@ -136,7 +140,8 @@ class AffineProjection:
         q = np.zeros(len(b))
         if keep.any():
             q[keep], _ = solve_positive(matrix[keep][:, keep], b[keep], np.ones((int(keep.sum()), 1)))
-        return q
+        scale = float(np.abs(b).max(initial=0.0))
+        return q, float(np.abs(b - matrix @ q).max()) / scale if scale > 0.0 else 0.0
 
 
 def _flat(components: Sequence[np.ndarray]) -> np.ndarray:

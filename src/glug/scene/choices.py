@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from glug.scene.model import Count, Fraction, Model, Positive, Vector
+from glug.scene.model import Count, Fraction, Model, Positive, Vector, fail
 
 
 class Tolerance(Model):
@@ -16,6 +16,13 @@ class Tolerance(Model):
 
 def _gain(value: Any) -> Any:
     return float(value) if isinstance(value, bool) else value
+
+
+def _tile_size(value: Any) -> Any:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value != "whole" and not (whole and (value == 0 or 4 <= value <= 128)):
+        raise fail(f"must be 0 (no tiles), 4 to 128 cells (16 and 32 are usual) or 'whole', got {value!r}")
+    return value
 
 
 class Octree(Model):
@@ -46,6 +53,11 @@ class Solver(Model):
     air: Literal["vacuum", "constraint"] = Field(
         default="vacuum", description="what surrounds the liquid: nothing, or bubbles that keep their volume"
     )
+    tiles: Annotated[int | Literal["whole"], BeforeValidator(_tile_size)] = Field(
+        default=0, description="cells per side of the affine tiles deep in the liquid; 0 has none, whole does not cut"
+    )
+    tile_band: Count = Field(default=9, ge=1, le=64, description="ordinary cells between the tiles and the surface")
+    tile_liquid: str = Field(default="all", description="the only liquid that has tiles, or all")
     tolerance: Tolerance = Tolerance()
     max_iterations: Count = Field(default=4000, ge=1, description="iterations a solve may take")
     volume_correction: Annotated[Fraction, BeforeValidator(_gain)] = Field(

@@ -139,6 +139,17 @@ class Scene(Model):
                 raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
             if self.solver.air != "vacuum":
                 raise fail(f"'{self.solver.air}' does not go with coupling = 'stokes'; valid: 'vacuum'", "solver.air")
+            if self.solver.tiles:
+                raise fail("tiles belong to the pressure solve of 'split'; 'stokes' has none", "solver.tiles")
+        if self.solver.tiles and any(solid.density is not None for solid in self.solids):
+            raise fail("tiles do not go with rigid bodies yet: leave one of them out", "solver.tiles")
+        if self.solver.tiles and self.solver.air != "vacuum":
+            raise fail(f"tiles go with air = 'vacuum' only, not with '{self.solver.air}'", "solver.tiles")
+        if self.solver.tile_liquid not in ("all", *self.liquids):
+            raise fail(
+                f"no liquid is called '{self.solver.tile_liquid}' (valid: all, {', '.join(self.liquids)})",
+                "solver.tile_liquid",
+            )
         for key, shape in self.shapes():
             shape.require_files(key)
         for i, solid in enumerate(self.solids):
@@ -162,11 +173,14 @@ class Scene(Model):
 
     def _check_densities(self) -> None:
         (first, reference), *others = self.liquids.items()
+        bodies = any(solid.density is not None for solid in self.solids)
+        if self.solver.viscosity == "none" and not bodies:
+            return
         for name, liquid in others:
             if abs(liquid.density - reference.density) > 1e-9 * reference.density:
                 raise fail(
                     f"all liquids of a scene share one density: {liquid.density:g} here, "
-                    f"{reference.density:g} in '{first}'",
+                    f"{reference.density:g} in '{first}'; they may differ with solver.viscosity = 'none', without rigid bodies",
                     f"liquids.{name}.density",
                 )
 

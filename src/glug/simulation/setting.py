@@ -40,6 +40,7 @@ class Setting:
         self.walls = Walls(low, high, tuple((s[0] == "slip", s[1] == "slip") for s in pairs))  # type: ignore[arg-type]
         self.gravity = np.asarray(self.scene.gravity, dtype=float)
         self.density = next(iter(self.scene.liquids.values())).density
+        self.density_ratios = [liquid.density / self.density for liquid in self.scene.liquids.values()]
         self.per_cell = int(self.scene.solver.particles_per_cell or (8 if self.dim == 3 else 4))
         parts = max(1, round(self.per_cell ** (1.0 / self.dim)))
         self.particle_volume = self.dx**3 / parts**self.dim
@@ -73,6 +74,11 @@ class Setting:
     def viscosity_varies(self) -> bool:
         """Whether particles need to carry a viscosity."""
         return len(self.laws) > 1 or self.laws[0].kind != "constant"
+
+    @property
+    def other_densities(self) -> list[int]:
+        """Numbers of the liquids whose density is not the first one's."""
+        return [n for n, ratio in enumerate(self.density_ratios) if abs(ratio - 1.0) > 1e-9]
 
     @property
     def particle_names(self) -> tuple[str, ...]:

@@ -16,10 +16,12 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
+from glug.physics.densities import distance_of, mobility_of
 from glug.physics.octree_viscosity import Adapted, OctreeViscosity
 from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
+from glug.physics.tiles import TiledPressure
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.volume import VolumeCorrection
@@ -70,13 +72,17 @@ class Step:
             solid, phi, fraction = self.geometry(grid)
             volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
             bodies = self.bodies(grid, solid, dt)
-            problem = PressureProblem.build(grid, phi, solid, bodies)
+            others = [distance_of(n, state.particles, grid, solid) for n in setting.other_densities]
+            ratios = [setting.density_ratios[n] for n in setting.other_densities]
+            mobility = mobility_of(others, ratios, grid) if others else None
+            problem = PressureProblem.build(grid, phi, solid, bodies, mobility)
             if setting.closed_air:
                 problem.close_air()
+            self.tiled = self.tiles(problem, others)
             correction = self.volume_correction(grid, fraction, dt)
             del fraction
         with self.stage("transfer_to_grid"):
-            velocity, reached = transfer.to_grid(state.particles, grid, setting.particle_volume)
+            velocity, reached = transfer.to_grid(state.particles, grid, setting.particle_volume, self.masses())
             self.fill_gaps(grid, velocity, reached)
             before = tuple(u.copy() for u in velocity) if not setting.apic else None
         with self.stage("forces"):
@@ -180,7 +186,7 @@ class Step:
         correction: VolumeCorrection | None,
     ) -> np.ndarray:
         solver = self.setting.scene.solver
-        q, stats = problem.project(
+        q, stats = (self.tiled or problem).project(
             velocity,
             tolerance=solver.tolerance.pressure,
             max_iterations=solver.max_iterations,
@@ -190,6 +196,29 @@ class Step:
         )
         self.solves[name] = stats
         return q
+
+    def masses(self) -> np.ndarray | None:
+        """Of the particles, relative to the first liquid's density; None when all have the same."""
+        if not self.setting.other_densities:
+            return None
+        p = self.state.particles
+        return p.volume * np.array(self.setting.density_ratios, np.float32)[p.liquid[:, 0].astype(np.int64)][:, None]
+
+    def tiles(self, problem: PressureProblem, others: list[np.ndarray]) -> TiledPressure | None:
+        """Affine regions deep in the liquid, or in each of several liquids of different densities."""
+        solver = self.setting.scene.solver
+        if not solver.tiles:
+            return None
+        wet, first = problem.liquid > 0, problem.liquid > 0
+        parts = {0: first}
+        for number, phi in zip(self.setting.other_densities, others):
+            parts[number] = wet & (phi < 0.0)
+            first &= ~parts[number]
+        if solver.tile_liquid != "all":
+            chosen = list(self.setting.scene.liquids).index(solver.tile_liquid)
+            parts = {chosen: parts.get(chosen, first)}  # liquids of the first one's density are one with it
+        tile = 0 if solver.tiles == "whole" else solver.tiles
+        return TiledPressure.build(problem, tile, solver.tile_band, list(parts.values()))
 
     def viscosity(self, pressure: PressureProblem, phi: np.ndarray, velocity: Staggered, dt: float) -> None:
         grid, solid = pressure.grid, pressure.solid

@@ -72,6 +72,9 @@ STUDIES: Mapping[str, Entry] = {
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),
     "rotating-disc": Entry(SURFACE, "a thick disc turns freely: spin left with three conditions at the surface"),
     "beam-conditions": Entry(SURFACE, "a thick beam on a wall sags: tip with three conditions at the surface"),
+    "ball-in-circle": Entry(
+        "glug.studies.tiles", "Goldade 2021, Figure 4.11: liquid in affine tiles, and in one stiff region"
+    ),
     "bubble-acceleration": Entry(
         "glug.studies.bubble_acceleration", "Goldade 2021, section 4.2: a disc of any density sets off in a box"
     ),
@@ -81,6 +84,8 @@ STUDIES: Mapping[str, Entry] = {
     "sinking-sphere": Entry(
         "glug.studies.sinking_sphere", "a ball sinks in a cylinder of thick liquid: Stokes' speed and the wall's factor"
     ),
+    "splash-tank": Entry("glug.studies.tiles", "Goldade 2021, Figure 4.12: a splash in affine tiles, after a second"),
+    "sinking-bubble": Entry("glug.studies.sinking_bubble", "a heavy bubble sinks: affine against two phases"),
     "sheet-viscosity": Entry(
         "glug.studies.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
     ),
@@ -99,6 +104,7 @@ BENCHES: Mapping[str, Entry] = {
     "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),
     "pressure-solve": Entry("glug.studies.pressure_solve", "projection of a splash by every solver"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
+    "tiles": Entry("glug.studies.tile_solve", "projection of a deep pool with affine tiles and without"),
     "view": Entry("glug.studies.viewing", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"),
     "viscosity-solve": Entry("glug.studies.viscosity_solve", "the published viscosity problem by every solver"),
 }

@@ -1,0 +1,49 @@
+"""Liquids of different densities: how much of every face belongs to which.
+
+The density on a face is rho = sum_l s_l rho_l, s_l the part of the line between the two cell centres that is in liquid
+l (Goldade 2021, eq. 3.14): what the pressure's gradient meets there. One projection then moves all liquids together.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from glug.geometry.liquid import liquid_distance
+from glug.geometry.solids import SolidField
+from glug.grids.regular import Grid, Staggered
+from glug.particles.storage import Particles
+
+
+def distance_of(number: int, particles: Particles, grid: Grid, solid: SolidField) -> np.ndarray:
+    """Signed distance [m] of one liquid at cell centres; particles are sorted by cell."""
+    mine = particles.liquid[:, 0] == number
+    before = np.concatenate([[0], np.cumsum(mine)])
+    start = before[np.minimum(particles.start, len(mine))].astype(particles.start.dtype)  # its last entry is no index
+    return liquid_distance(particles.position[mine], particles.volume[mine], start, grid, solid.distance)
+
+
+def share_of(phi: np.ndarray, grid: Grid) -> Staggered:
+    """The part of the line between the cells beside every face where `phi` is negative."""
+    shares = grid.staggered()
+    for a in grid.axes:
+        value = np.moveaxis(phi, a, 0)
+        inner, outer = np.minimum(value[1:], value[:-1]), np.maximum(value[1:], value[:-1])
+        depth = np.maximum(-inner, 0.0)
+        between = depth / np.maximum(depth + np.maximum(outer, 0.0), np.float32(1e-30))
+        np.moveaxis(shares[a], a, 0)[1:-1] = between
+    return shares
+
+
+def mobility_of(distances: Sequence[np.ndarray], ratios: Sequence[float], grid: Grid) -> Staggered:
+    """1 / density on every face, relative to the first liquid.
+
+    `distances` are those of the liquids whose `ratios` of density to the first differ from 1.
+    """
+    density = grid.staggered()
+    for d in density:
+        d[:] = 1.0
+    for phi, ratio in zip(distances, ratios):
+        for d, s in zip(density, share_of(phi, grid)):
+            d += np.float32(ratio - 1.0) * s
+    x, y, z = (np.float32(1.0) / np.maximum(d, np.float32(1e-12)) for d in density)
+    return x, y, z

@@ -1,0 +1,97 @@
+"""Tiles in 3D: the matrix-free system is the assembled one, and so is the velocity it leads to."""
+
+import numpy as np
+import pytest
+from setups import tank
+
+from glug.grids.regular import FACES, Grid, Staggered
+from glug.physics.pressure import PressureProblem
+from glug.physics.reference_affine import AffineProjection
+from glug.physics.tile_system import RegionFaces, TileSystem
+from glug.physics.tiles import TiledPressure
+from glug.solvers.cg import zeros_like
+
+
+@pytest.fixture(scope="module")
+def tiled() -> TiledPressure:
+    """A tank over a tilted floor, with a wavy surface."""
+    grid, phi, solid = tank(n=28, surface=0.8)
+    x, _, z = (p[..., 0] for p in np.split(grid.points((0.5, 0.5, 0.5)), 3, axis=-1))
+    phi = phi + (0.06 * np.sin(6.0 * x) * np.cos(5.0 * z)).astype(np.float32)
+    return TiledPressure.build(PressureProblem.build(grid, phi, solid), tile=6, band=2)
+
+
+def assembled(tiled: TiledPressure) -> AffineProjection:
+    problem = tiled.problem
+    area = problem.solid.area
+    mobility = [np.divide(k, a, out=np.zeros_like(k), where=a > 0.0) for k, a in zip(problem.system.links, area)]
+    return AffineProjection(problem.grid, area, mobility, problem.liquid > 0, tiled.regions)
+
+
+def stirred(grid: Grid) -> Staggered:
+    """Gravity and eddies of about a tile's size."""
+    velocity = grid.staggered()
+    for a in range(3):
+        x, y, z = (grid.points(FACES[a])[..., b] for b in range(3))
+        velocity[a][:] = np.sin(9.0 * y + a) * np.cos(7.0 * z + 2.0 * a) + 0.5 * np.sin(8.0 * x)
+    velocity[1][:] -= np.float32(1.0)
+    return velocity
+
+
+def test_the_setup_has_tiles_of_many_shapes(tiled):
+    sizes = np.bincount(tiled.regions.label[tiled.regions.label >= 0])
+    assert len(sizes) > 20
+    assert sizes.max() == 5**3
+    assert sizes.min() < 60
+
+
+def test_applies_the_assembled_matrix(tiled):
+    level, regions = tiled.problem.system, tiled.regions
+    system = TileSystem(level, regions, RegionFaces.build(tiled.problem.grid, regions, tiled.densities()))
+    affine = assembled(tiled)
+    field = tiled.problem.grid.scalar()
+    field.ravel()[affine.ordinary] = np.random.default_rng(0).normal(size=int(affine.ordinary.sum()))
+    d, q = system.gather(field), zeros_like(system)
+    product = system.apply(d, q)
+    out = tiled.problem.grid.scalar()
+    system.scatter(q, out)
+    x = field.ravel()[affine.ordinary].astype(np.float64)
+    exact = affine.matrix() @ x
+    assert np.abs(out.ravel()[affine.ordinary] - exact).max() < 1e-5 * np.abs(exact).max()
+    assert product == pytest.approx(float(x @ exact), rel=1e-5)
+    diagonal = tiled.problem.grid.scalar()
+    system.scatter(system.mask, diagonal)
+    assert np.abs(diagonal.ravel()[affine.ordinary] / affine.matrix().diagonal() - 1.0).max() < 0.01
+
+    b, r = zeros_like(system), zeros_like(system)
+    system.residual(b, tuple(c.astype(np.float64) for c in d), r)
+    system.scatter(r, out)
+    assert np.abs(out.ravel()[affine.ordinary] + exact).max() < 1e-6 * np.abs(exact).max()
+
+
+def test_leads_to_the_velocity_of_the_reference(tiled):
+    options = {"tolerance": 1e-7, "max_iterations": 2000}
+    start = stirred(tiled.problem.grid)
+    fast, slow = tuple(u.copy() for u in start), tuple(u.copy() for u in start)
+    q, stats = tiled.project(fast, solver="jacobi-cg", **options)
+    exact, _ = tiled.project(slow, solver="reference", **options)
+    assert stats.converged and stats.iterations > 10
+    assert stats.unknowns < np.count_nonzero(tiled.problem.liquid)
+    for a, b, u in zip(fast, slow, start):
+        assert np.abs(a - b).max() < 1e-4
+        assert np.abs(a - u).max() > 0.1
+    assert np.abs(q - exact).max() < 1e-4 * np.abs(exact).max()
+
+
+def test_liquid_at_rest_stays_at_rest(tiled):
+    grid, phi, solid = tank(n=28, surface=0.8)
+    still = TiledPressure.build(PressureProblem.build(grid, phi, solid), tile=6, band=2)
+    velocity = grid.staggered()
+    velocity[1][:] = -1.0
+    still.project(velocity, tolerance=1e-6, max_iterations=2000)
+    wet = still.problem.liquid > 0
+    faces = [wet[1:] & wet[:-1], wet[:, 1:] & wet[:, :-1], wet[:, :, 1:] & wet[:, :, :-1]]
+    inner = (velocity[0][1:-1], velocity[1][:, 1:-1], velocity[2][:, :, 1:-1])
+    areas = (solid.area[0][1:-1], solid.area[1][:, 1:-1], solid.area[2][:, :, 1:-1])
+    for u, f, a in zip(inner, faces, areas):
+        assert np.abs(u[f & (a > 0)]).max() < 1e-4
