@@ -141,7 +141,7 @@ class Scene(Model):
                 raise fail(f"'{self.solver.air}' does not go with coupling = 'stokes'; valid: 'vacuum'", "solver.air")
             if self.solver.tiles:
                 raise fail("tiles belong to the pressure solve of 'split'; 'stokes' has none", "solver.tiles")
-        if self.solver.tiles and any(solid.density is not None for solid in self.solids):
+        if self.solver.tiles and any(solid.free for solid in self.solids):
             raise fail("tiles do not go with rigid bodies yet: leave one of them out", "solver.tiles")
         if self.solver.tiles and self.solver.air != "vacuum":
             raise fail(f"tiles go with air = 'vacuum' only, not with '{self.solver.air}'", "solver.tiles")
@@ -173,14 +173,15 @@ class Scene(Model):
 
     def _check_densities(self) -> None:
         (first, reference), *others = self.liquids.items()
-        bodies = any(solid.density is not None for solid in self.solids)
+        bodies = any(solid.free for solid in self.solids)
         if self.solver.viscosity == "none" and not bodies:
             return
         for name, liquid in others:
             if abs(liquid.density - reference.density) > 1e-9 * reference.density:
                 raise fail(
                     f"all liquids of a scene share one density: {liquid.density:g} here, "
-                    f"{reference.density:g} in '{first}'; they may differ with solver.viscosity = 'none', without rigid bodies",
+                    f"{reference.density:g} in '{first}'; "
+                    "they may differ with solver.viscosity = 'none', without rigid bodies",
                     f"liquids.{name}.density",
                 )
 
