@@ -25,6 +25,7 @@ class Setting:
 
     scene: Scene
     _static: tuple[Grid, SolidField] | None = None
+    _moving: tuple[Grid, float, list[FreeMotion] | None, SolidField] | None = None
 
     def __post_init__(self) -> None:
         domain = self.scene.domain
@@ -146,7 +147,12 @@ class Setting:
     def solid_field(self, grid: Grid, t: float, bodies: list[FreeMotion] | None = None) -> SolidField:
         """The solids at time t on `grid`."""
         if self.moving:
-            return sample_solids(grid, self.walls, self.solids_with(bodies or []), t)
+            # What a step ends with is what the next one begins with.
+            last = self._moving
+            if last is None or last[0] != grid or last[1] != t or last[2] is not bodies:
+                self._moving = grid, t, bodies, sample_solids(grid, self.walls, self.solids_with(bodies or []), t)
+            assert self._moving is not None
+            return self._moving[3]
         if self._static is None or self._static[0] != grid:
             self._static = (grid, sample_solids(grid, self.walls, self.solids, t))
         return self._static[1]
