@@ -57,6 +57,7 @@ SHOTS = {
     "sinking-bubble": Shot(10, 48),
     "splash-tank": Shot(14, 68),
     "tight-channel": Shot(30, 96),
+    "paddle-wheel": Shot(30, 48),
     "variable-viscosity-block": Shot(36, 40),
     "viscous-beam": Shot(16, 36),
     "water-drop": Shot(14, 72),
