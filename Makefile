@@ -44,8 +44,9 @@ $(BLENDER)/.installed:
 
 # Chromium is the system's own. Tests of the viewer's page are skipped, and say so, where it is not and cannot be had.
 chromium:
-	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || \
-	    (test "$$(id -u)" = 0 && apt-get install --yes --quiet chromium >/dev/null 2>&1) || \
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	    command -v $$name >/dev/null && exit 0; done; \
+	    (test "$$(id -u)" = 0 && apt-get update --quiet && apt-get install --yes --quiet chromium) >/dev/null 2>&1 || \
 	    echo "Chromium is not here and cannot be installed: the tests of the viewer's page are skipped"
 
 # What the viewer's page is built on, bundled into one file that the package carries. Needs Node; run it when the
