@@ -61,14 +61,8 @@ def viscosity_problem(n: int) -> ViscosityProblem:
     return ViscosityProblem.build(grid, phi, solid, float(n * n))
 
 
-def splash(n: int, seed: int = 0) -> PressureProblem:
-    """A wavy pool, hundreds of droplets above it and a solid ball in it."""
-    rng = np.random.default_rng(seed)
-    grid = window(n, (1.0, 1.0, 1.0))
-    x, y, z = np.meshgrid(*grid.coordinates(CENTRE), indexing="ij", sparse=True)
-    phi = (y - 0.4 - 0.05 * np.sin(9 * x + 2) * np.cos(7 * z)).astype(np.float32)
-    centres = rng.uniform((0.02, 0.45, 0.02), (0.98, 0.95, 0.98), (DROPLETS, 3))
-    radii = rng.uniform(0.006, 0.03, DROPLETS)
+def add_balls(grid: Grid, phi: np.ndarray, centres: np.ndarray, radii: np.ndarray) -> None:
+    """Add liquid balls to the distance `phi`, in place."""
     for centre, radius in zip(centres, radii):
         low = np.floor((centre - radius - grid.corner) / grid.dx).astype(int) - 3
         high = np.ceil((centre + radius - grid.corner) / grid.dx).astype(int) + 3
@@ -80,6 +74,17 @@ def splash(n: int, seed: int = 0) -> PressureProblem:
             + (pz - centre[2])[None, None, :] ** 2
         )
         np.minimum(phi[part], np.sqrt(r2) - radius, out=phi[part])
+
+
+def splash(n: int, seed: int = 0) -> PressureProblem:
+    """A wavy pool, hundreds of droplets above it and a solid ball in it."""
+    rng = np.random.default_rng(seed)
+    grid = window(n, (1.0, 1.0, 1.0))
+    x, y, z = np.meshgrid(*grid.coordinates(CENTRE), indexing="ij", sparse=True)
+    phi = (y - 0.4 - 0.05 * np.sin(9 * x + 2) * np.cos(7 * z)).astype(np.float32)
+    centres = rng.uniform((0.02, 0.45, 0.02), (0.98, 0.95, 0.98), (DROPLETS, 3))
+    radii = rng.uniform(0.006, 0.03, DROPLETS)
+    add_balls(grid, phi, centres, radii)
     solid = sample_solids(grid, BOX, [StillBall((0.5, 0.3, 0.5), 0.15)], 0.0)
     return PressureProblem.build(grid, phi, solid)
 

@@ -1,0 +1,167 @@
+"""The box smoother of viscous solves (Aanjaneya et al. 2019, section 6.3).
+
+For every unknown face the sub-system of the faces in its own matrix row, at most 15, is solved exactly with all others
+held; boxes follow each other, in the opposite order after the coarse correction. Where the liquid is uniform around a
+box all matrices are equal, and one inverse serves them all; elsewhere every box is assembled and factorised.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from glug.grids.regular import FACES
+from glug.physics import kernels_box
+from glug.physics.viscosity_levels import ViscosityLevel
+from glug.solvers import kernels
+from glug.solvers.cg import Vector
+
+SAME = 1e-5  # relative difference of coefficients that counts as none
+G, C, E, F = 0, 3, 6, 9  # where the diagonal and the fields of an operator begin in a list of all
+
+Place = tuple[int, tuple[int, int, int]]  # axis and offset of a face, or field and offset of a sample
+
+
+def shifted(place: tuple[int, int, int], axis: int, by: int) -> tuple[int, int, int]:
+    i, j, k = (n + by if a == axis else n for a, n in enumerate(place))
+    return i, j, k
+
+
+def box(axis: int) -> list[Place]:
+    """The faces in the row of the face of `axis` at the origin, itself first."""
+    here = (0, 0, 0)
+    found: list[Place] = [(axis, here)]
+    found += [(axis, shifted(here, b, by)) for b in range(3) for by in (-1, 1)]
+    for b in range(3):
+        if b != axis:
+            near = shifted(here, axis, -1)
+            found += [(b, here), (b, near), (b, shifted(here, b, 1)), (b, shifted(near, b, 1))]
+    return found
+
+
+def samples(face: Place) -> list[tuple[Place, int]]:
+    """The stress samples that act on a face, with the face's sign in the strain."""
+    a, place = face
+    found: list[tuple[Place, int]] = [((C + a, place), -1), ((C + a, shifted(place, a, -1)), 1)]
+    for b in range(3):
+        if b != a:
+            edge = E + 3 - a - b
+            found += [((edge, place), 1), ((edge, shifted(place, b, 1)), -1)]
+    return found
+
+
+def box_entries(faces: list[Place]) -> list[tuple[int, ...]]:
+    """Members p >= q, field, offset and sign of everything that is summed into the matrix of a box."""
+    found: list[tuple[int, ...]] = []
+    for p, face in enumerate(faces):
+        mine = dict(samples(face))
+        found.append((p, p, G + face[0], *face[1], 1))
+        for q, other in enumerate(faces[:p]):
+            for sample, sign in samples(other):
+                if sample in mine:
+                    cross = other[0] != face[0]
+                    which = (sample[0] - E + F if cross else sample[0], sample[1])
+                    found.append((p, q, *_flat(which), mine[sample] * sign))
+    return found
+
+
+def _flat(sample: Place) -> tuple[int, int, int, int]:
+    return sample[0], *sample[1]
+
+
+BOXES = [box(a) for a in range(3)]
+
+
+def member_table() -> np.ndarray:
+    """Axis, offset and the first member in the same row of faces, by axis and member."""
+    table = np.empty((3, kernels_box.BOX, 5), np.int64)
+    for a, faces in enumerate(BOXES):
+        rows = [(axis, *place[:2]) for axis, place in faces]
+        for p, (axis, place) in enumerate(faces):
+            table[a, p] = (axis, *place, rows.index(rows[p]))
+    return table
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """What a level's boxes share: fields, faces in uniform liquid and the inverse there."""
+
+    fields: tuple[np.ndarray, ...]
+    regular: Vector
+    inverse: np.ndarray
+
+    @classmethod
+    def of(cls, level: ViscosityLevel) -> "Boxes":
+        fields = (*level.diagonal(), *level.c, *level.e, *level.f)
+        typical = np.array([_typical(f) for f in fields])
+        inverse = np.zeros((3, kernels_box.BOX, kernels_box.BOX), np.float32)
+        for a, faces in enumerate(BOXES):
+            matrix = np.zeros((kernels_box.BOX, kernels_box.BOX))
+            for p, q, which, _, _, _, sign in box_entries(faces):
+                matrix[p, q] += sign * typical[which]
+            matrix = np.tril(matrix) + np.tril(matrix, -1).T
+            if np.linalg.eigvalsh(matrix)[0] > 0.0:
+                inverse[a] = np.linalg.inv(matrix)
+        same = [np.abs(f - t) <= SAME * t for f, t in zip(fields, typical.astype(np.float32))]
+        shape = level.shape
+        regular = tuple(_regular(faces, same, shape, inverse[a]) for a, faces in enumerate(BOXES))
+        return cls(fields, regular, inverse)
+
+
+def _typical(values: np.ndarray) -> float:
+    """The most common positive value of a field, nearly."""
+    positive = values[values > 0]
+    return float(np.median(positive)) if len(positive) else 0.0
+
+
+def _regular(
+    faces: list[Place], same: list[np.ndarray], shape: tuple[int, int, int], inverse: np.ndarray
+) -> np.ndarray:
+    """1 at faces whose box has no coefficient but the typical ones."""
+    axis = faces[0][0]
+    out = np.zeros([n + (o == 0.0) for n, o in zip(shape, FACES[axis])], np.uint8)
+    if not inverse.any():
+        return out
+    middle = tuple(slice(3, n - 3) for n in shape)
+    view = out[middle]
+    if view.size == 0:
+        return out
+    view[:] = 1
+    for which, place in {(e[2], e[3:6]) for e in box_entries(faces)}:
+        moved = tuple(slice(3 + o, n - 3 + o) for n, o in zip(shape, place))
+        view &= same[which][moved].view(np.uint8)
+    return out
+
+
+@dataclass
+class BoxSmoother:
+    """`sweeps` sweeps over all boxes before and after the coarse correction."""
+
+    sweeps: int = 1
+    _boxes: dict[int, Boxes] = field(default_factory=dict)
+    _members: np.ndarray = field(default_factory=member_table)
+    _entries: np.ndarray = field(default_factory=lambda: np.array([box_entries(b) for b in BOXES], np.int64))
+
+    def start(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        kernels.clear(x, level.blocks)
+        self.forward(level, b, x, scratch)
+
+    def forward(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        for _ in range(self.sweeps):
+            for blocks in level.colours:
+                self._sweep(level, b, x, blocks, True)
+
+    def backward(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        for _ in range(self.sweeps):
+            for blocks in reversed(level.colours):
+                self._sweep(level, b, x, blocks, False)
+
+    def boxes(self, level: ViscosityLevel) -> Boxes:
+        """Those of a level, made once."""
+        if id(level) not in self._boxes:
+            self._boxes[id(level)] = Boxes.of(level)
+        return self._boxes[id(level)]
+
+    def _sweep(self, level: ViscosityLevel, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
+        boxes = self.boxes(level)
+        tables = self._members, self._entries, boxes.regular, boxes.inverse
+        kernels_box.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, forward)
