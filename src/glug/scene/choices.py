@@ -42,7 +42,9 @@ class Solver(Model):
         default="auto", description="particles and grid; auto is apic when viscous, flip otherwise"
     )
     flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
-    pressure: Literal["multigrid", "jacobi-cg", "reference"] = Field(default="multigrid", description="pressure solve")
+    pressure: Literal["multigrid", "jacobi-cg", "ic-cg", "reference"] = Field(
+        default="multigrid", description="pressure solve"
+    )
     viscosity: Literal[
         "auto", "multigrid", "octree", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"
     ] = Field(default="auto", description="viscosity solve; auto is multigrid, or none for thin liquids")
