@@ -317,13 +317,14 @@ def bench(
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps to measure.")] = None,
     solver: Annotated[str | None, typer.Option(metavar="NAME", help="One solver of a solve bench [all].")] = None,
+    case: Annotated[str | None, typer.Option(metavar="NAME", help="One case of a solve bench, or all.")] = None,
 ) -> None:
     """Measure speed and memory, each case in a process of its own."""
     from glug.studies.registry import BENCHES, BenchOptions, run_bench
 
     if name is None:
         return _list(BENCHES, "glug bench NAME")
-    options = BenchOptions(threads=threads or (1, 2), resolution=resolution, steps=steps, solver=solver)
+    options = BenchOptions(threads=threads or (1, 2), resolution=resolution, steps=steps, solver=solver, case=case)
     return _report(run_bench(name, options), json, show=False)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.geometry.solids import sample_solids
+from glug.geometry.solids import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.viscosity_levels import ViscosityLevel
@@ -20,7 +20,8 @@ from glug.studies.solve_problems import BOX, PADDING, add_balls, delta, half_ful
 CONTRAST = 1e6
 SHARE = 0.025  # of the box, in each of two balls
 BLOBS = 60
-THREAD = 0.02  # radius of the coil's thread
+THREAD = 0.035  # radius of the coil's thread
+HONEY = 0.01  # its mu dt / rho
 
 
 @dataclass(frozen=True)
@@ -45,21 +46,23 @@ def two_balls(n: int) -> ViscosityProblem:
 
 
 def coil(n: int) -> ViscosityProblem:
-    """A thread that has coiled up on a puddle on the floor, built from balls along a helix, as in `honey-coil`."""
-    turns = np.linspace(0.0, 2.0 * np.pi * 5.0, 600)
-    pile = np.stack(
-        [0.5 + 0.08 * np.cos(turns), 0.05 + 1.7 * THREAD * turns / (2.0 * np.pi), 0.5 + 0.08 * np.sin(turns)], axis=1
-    )
-    fall = np.linspace(pile[-1], (0.5, 0.95, 0.5), 200)
-    centres = np.concatenate([pile, fall])
-    lower, upper = np.array([0.28, 0.0, 0.28]), np.array([0.72, 1.0, 0.72])
-    low = np.floor(lower * n).astype(int) - PADDING
-    i, j, k = np.ceil(upper * n).astype(int) + PADDING + 1 - low
+    """A thread that has coiled up on a puddle on the floor, built from balls along a helix.
+
+    It is `honey-coil` in shape and in mu dt / rho, in units of that scene's height.
+    """
+    turns = np.linspace(0.0, 2.0 * np.pi * 4.0, 600)
+    across = 0.11
+    heights = THREAD + 0.03 + 1.6 * THREAD * turns / (2.0 * np.pi)
+    pile = np.stack([0.5 + across * np.cos(turns), heights, 0.5 + across * np.sin(turns)], axis=1)
+    centres = np.concatenate([pile, np.linspace(pile[-1], (0.5, 0.9, 0.5), 200)])
+    low = np.floor(np.array([0.25, 0.0, 0.25]) * n).astype(int) - PADDING
+    i, j, k = np.ceil(np.array([0.75, 1.0, 0.75]) * n).astype(int) + PADDING + 1 - low
     grid = Grid(1.0 / n, (int(i), int(j), int(k)), (int(low[0]), int(low[1]), int(low[2])))
     x, y, z = np.meshgrid(*grid.coordinates(CENTRE), indexing="ij", sparse=True)
-    phi = np.maximum(np.hypot(x - 0.5, z - 0.5) - 0.17, y - 0.03).astype(np.float32)
+    phi = np.maximum(np.hypot(x - 0.5, z - 0.5) - 0.2, y - 0.05).astype(np.float32)
     add_balls(grid, phi, centres, np.full(len(centres), THREAD))
-    return ViscosityProblem.build(grid, phi, sample_solids(grid, BOX, [], 0.0), float(n * n))
+    solid = sample_solids(grid, Walls((-np.inf, 0.0, -np.inf), (np.inf,) * 3), [], 0.0)
+    return ViscosityProblem.build(grid, phi, solid, HONEY * n * n)
 
 
 def thick_where(thick: Callable[..., np.ndarray]) -> Callable[[int], ViscosityProblem]:

@@ -5,10 +5,12 @@ right-hand side's, set-up included?
 """
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from glug.errors import InputError
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -16,10 +18,12 @@ from glug.studies.rows import BenchRow, aligned
 RESOLUTION = 128
 TOLERANCE = 1e-6
 LIMIT = 3000  # iterations
-CASES = ("delta", "smooth")
-SOLVERS = ("default", "chebyshev", "jacobi-mg", "jacobi-cg", "pyamg", "scipy-cg")
-NOT_WRITTEN = {"box": "the box smoother is not written yet", "ic-cg": "incomplete Cholesky is not written yet"}
+PUBLISHED_CASES = ("delta", "smooth")
+SOLVERS = ("default", "box", "chebyshev", "jacobi-mg", "jacobi-cg", "ic-cg", "pyamg", "scipy-cg")
+ASSEMBLED = ("ic-cg", "pyamg", "scipy-cg")
 LARGEST_ASSEMBLED = 128  # an assembled matrix of the next size does not fit
+BOX_SWEEPS = 2
+HEADER = ["case", "solver", "iterations", "set-up s", "solve s", "core-us/unknown", "GB", "residual"]
 
 # Aanjaneya et al. 2019, Table 2, 16 cores: iterations, seconds, GB.
 PUBLISHED = {
@@ -33,61 +37,62 @@ PUBLISHED_CORES = 16
 def measure(n: int, solver: str, case: str, threads: int) -> dict[str, Any]:
     """Solve once in this process; set-up is from the assembled problem's fields to a solver that is ready."""
     from glug.jit import set_threads
-    from glug.solvers.cg import zeros_like
-    from glug.studies import solve_problems
 
     set_threads(threads)
     _solve(24, solver, case)  # loads or compiles the kernels
-    problem = solve_problems.viscosity_problem(n)
+    return {**_solve(n, solver, case), "peak": isolated.peak_bytes()}
+
+
+def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
+    from glug.solvers.cg import zeros_like
+    from glug.studies.viscosity_cases import CASES
+
+    problem = CASES[case].problem(n)
     begin = time.perf_counter()
     system = problem.system()
     ready = time.perf_counter() - begin
-    b = getattr(solve_problems, case)(problem.grid, system)
-    x = zeros_like(system, np.float64)
-    result = _run(problem, system, solver, b, x)
-    result["setup"] += ready
-    return {**result, "unknowns": system.unknowns, "peak": isolated.peak_bytes()}
+    b = CASES[case].right(problem.grid, system)
+    if solver in ASSEMBLED:
+        return {**_run_assembled(problem, solver, b), "unknowns": system.unknowns}
+    result = _run(system, solver, b, zeros_like(system, np.float64))
+    return {**result, "setup": result["setup"] + ready, "unknowns": system.unknowns}
 
 
-def _solve(n: int, solver: str, case: str) -> None:
-    from glug.solvers.cg import zeros_like
-    from glug.studies import solve_problems
-
-    problem = solve_problems.viscosity_problem(n)
-    system = problem.system()
-    _run(problem, system, solver, getattr(solve_problems, case)(problem.grid, system), zeros_like(system, np.float64))
-
-
-def _run(problem: Any, system: Any, solver: str, b: Any, x: Any) -> dict[str, Any]:
+def _run(system: Any, solver: str, b: Any, x: Any) -> dict[str, Any]:
     from glug.physics.viscosity import preconditioners
+    from glug.physics.viscosity_boxes import BoxSmoother
     from glug.physics.viscosity_levels import hierarchy
-    from glug.solvers.cg import Cycle, conjugate_gradients
+    from glug.solvers.cg import Cycle, solve_with_fallback
     from glug.solvers.multigrid import Multigrid
     from glug.solvers.smoothers import Chebyshev, DampedJacobi
 
-    if solver in ("pyamg", "scipy-cg"):
-        return _run_assembled(problem, solver, b)
-    begin = time.perf_counter()
-    if solver == "chebyshev":
-        preconditioner: Any = Cycle(system, Multigrid(hierarchy(system), Chebyshev(3, 3.0)))
-    elif solver == "jacobi-mg":
-        preconditioner = Cycle(system, Multigrid(hierarchy(system), DampedJacobi(2, 0.5)))
+    smoothers: dict[str, Any] = {
+        "box": BoxSmoother(BOX_SWEEPS),
+        "chebyshev": Chebyshev(3, 3.0),
+        "jacobi-mg": DampedJacobi(2, 0.5),
+    }
+    if solver in smoothers:
+        choices: Any = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver]))]
     else:
-        preconditioner = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid")[0]()
-    setup = time.perf_counter() - begin
-    stats = conjugate_gradients(system, preconditioner, b, x, TOLERANCE, LIMIT)
+        choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid")
+    return numbers(solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT))
+
+
+def numbers(stats: Any) -> dict[str, Any]:
+    """What a row needs of a solve."""
     return {
         "iterations": stats.iterations,
         "residual": stats.residual,
         "seconds": stats.seconds,
-        "setup": setup,
+        "setup": stats.setup_seconds,
     }
 
 
 def _run_assembled(problem: Any, solver: str, b: Any) -> dict[str, Any]:
-    from scipy.sparse.linalg import cg
+    from scipy.sparse.linalg import LinearOperator, cg
 
     from glug.physics.wall_rows import strain_rows
+    from glug.solvers.incomplete import AssembledCholesky
 
     rows = strain_rows(problem.grid, problem.solid, problem.solid_faces, problem.weights, every=True)
     matrix, diagonal = rows.assemble(problem.mass)
@@ -107,10 +112,12 @@ def _run_assembled(problem: Any, solver: str, b: Any) -> dict[str, Any]:
         translations = (axis[:, None] == np.arange(3)[None, :]).astype(float)
         hierarchy = pyamg.smoothed_aggregation_solver(matrix, B=translations, symmetry="symmetric", max_coarse=500)
         preconditioner = hierarchy.aspreconditioner(cycle="V")
+    elif solver == "ic-cg":
+        preconditioner = LinearOperator(matrix.shape, AssembledCholesky(matrix))
     setup = time.perf_counter() - begin
     begin = time.perf_counter()
     # The Euclidean tolerance is tightened until the largest entry meets ours.
-    x, tolerance = np.zeros_like(rhs), TOLERANCE
+    x, tolerance, residual = np.zeros_like(rhs), TOLERANCE, 1.0
     for _ in range(6):
         x, _ = cg(matrix, rhs, x0=x, rtol=tolerance, maxiter=LIMIT, M=preconditioner, callback=step)
         residual = float(np.abs(rhs - matrix @ x).max() / np.abs(rhs).max())
@@ -123,26 +130,38 @@ def _run_assembled(problem: Any, solver: str, b: Any) -> dict[str, Any]:
 
 def bench(options: BenchOptions) -> list[BenchRow]:
     """A row per case and solver, each in its own process; prints the table."""
+    from glug.studies.viscosity_cases import CASES
+
     n = options.resolution or RESOLUTION
     threads = max(options.threads)
-    chosen = SOLVERS + tuple(NOT_WRITTEN) if options.solver in (None, "all") else (options.solver,)
-    rows, lines = [], [["case", "solver", "iterations", "set-up s", "solve s", "core-us/unknown", "GB", "residual"]]
-    for case in CASES:
-        for solver in chosen:
-            reason = NOT_WRITTEN.get(solver)
-            if solver in ("pyamg", "scipy-cg") and n > LARGEST_ASSEMBLED:
+    cases = chosen("case", options.case, PUBLISHED_CASES, CASES)
+    rows, lines = [], [HEADER]
+    for case in cases:
+        for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
+            if solver in ASSEMBLED and n > LARGEST_ASSEMBLED:
                 reason = f"an assembled matrix of {n} cells does not fit"
-            if reason:
                 rows.append(BenchRow(f"viscosity/{case}", solver, n, threads=threads, skipped=reason))
-                lines.append([case, solver, reason, "", "", "", "", ""])
+                lines.append([case, solver, f"skipped: {reason}", *[""] * 5])
                 continue
             r = isolated.call(f"{__name__}:measure", n=n, solver=solver, case=case, threads=threads)
             rows.append(row(f"viscosity/{case}", solver, n, threads, r))
             lines.append([case, solver, *figures(r, threads)])
-    for name, (iterations, seconds, gb) in PUBLISHED.get(n, {}).items():
+    for name, (iterations, seconds, gb) in PUBLISHED.get(n, {}).items() if "delta" in cases else ():
         lines.append(["delta", f"published {name}, 16 cores", str(iterations), "-", f"{seconds}", "-", f"{gb}", "-"])
     options.say(aligned(lines))
     return rows
+
+
+def chosen(kind: str, wish: str | None, usual: Iterable[str], every: Iterable[str]) -> tuple[str, ...]:
+    """The names that the option `kind` asks for: `usual` if it is not given, `every` for "all"."""
+    if wish is None:
+        return tuple(usual)
+    names = tuple(every)
+    if wish == "all":
+        return names
+    if wish not in names:
+        raise InputError(f"no {kind} of this bench is called '{wish}': there are all, {', '.join(names)}")
+    return (wish,)
 
 
 def row(case: str, solver: str, n: int, threads: int, r: dict[str, Any]) -> BenchRow:
