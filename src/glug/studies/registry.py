@@ -27,6 +27,7 @@ class BenchOptions:
     resolution: int | None = None  # cells along the longest side; None is the bench's own
     steps: int | None = None
     solver: str | None = None  # one solver by name; None is all
+    case: str | None = None  # one case by name, or "all"; None is the usual ones
     say: Callable[[str], None] = field(default=print)  # progress and the report, line by line
 
 
@@ -106,7 +107,11 @@ BENCHES: Mapping[str, Entry] = {
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
     "tiles": Entry("glug.studies.tile_solve", "projection of a deep pool with affine tiles and without"),
     "view": Entry("glug.studies.viewing", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"),
+    "viscous-scenes": Entry("glug.studies.viscous_scenes", "viscous scenes: seconds per viscosity solve and per step"),
     "viscosity-solve": Entry("glug.studies.viscosity_solve", "the published viscosity problem by every solver"),
+    "viscosity-solve-2d": Entry(
+        "glug.studies.viscosity_solve_2d", "the published plane viscosity problem, assembled: iterations by smoother"
+    ),
 }
 
 
