@@ -125,6 +125,9 @@ def test_a_closed_box_that_is_compressed_is_solved_in_the_least_squares_sense():
     velocity[0][:] = (0.1 * x)[:, None, None]
     _, stats = problem.project(velocity, tolerance=1e-6, max_iterations=2000)
     assert stats.converged
+    assert stats.imbalance > 1e-2
+    swirl = grid.staggered()
+    assert problem.project(swirl, tolerance=1e-6, max_iterations=2000)[1].imbalance == 0.0
     rhs = grid.scalar()
     from glug.physics import kernels
 

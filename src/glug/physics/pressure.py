@@ -8,7 +8,7 @@ symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 20
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,8 +25,9 @@ from glug.physics.components import Components, find_components
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.rigid import RigidBodies
 from glug.physics.volume import VolumeCorrection
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, solve_with_fallback
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, largest, solve_with_fallback
 from glug.solvers.direct import direct_solve
+from glug.solvers.incomplete import StencilCholesky
 from glug.solvers.low_rank import Coupled, LowRank, Rows, Woodbury
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
@@ -47,6 +48,7 @@ class PressureProblem:
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
     bubbles: Bubbles | None = None  # closed air that keeps its volume; None where all air is at p = 0
     _multigrid: Preconditioner | None = None
+    _unmet: float = 0.0  # [m/s], by the last right-hand side
 
     @classmethod
     def build(
@@ -107,6 +109,9 @@ class PressureProblem:
         kernels.divergence_rhs(*velocity, *self.solid.area, self.liquid, rhs)
         if self.solid.velocity is not None and self.solid.clear is not None:
             kernels.closed_flux(*self.solid.velocity, *self.solid.clear, self.liquid, rhs)
+        if self.bubbles is None and self.bodies is None:  # these may give way
+            unmet = self.components.compatibility(rhs, self.liquid, self.system.links)
+            self._unmet = float(np.abs(unmet).max(initial=0.0))
         if correction is not None:
             components = self.components
             correction.add_to(rhs, components.label, len(components.cells), self.solid.openness, self.grid)
@@ -131,7 +136,11 @@ class PressureProblem:
                 self._multigrid = Cycle(self.system, self._cycle())
             return self._multigrid
 
-        return [jacobi] if solver == "jacobi-cg" else [multigrid, jacobi]
+        def incomplete() -> Preconditioner:
+            system = self.system
+            return Cycle(system, StencilCholesky(system.links, system.diagonal, system.blocks))
+
+        return {"jacobi-cg": [jacobi], "ic-cg": [incomplete], "multigrid": [multigrid, jacobi]}[solver]
 
     def _cycle(self) -> Callable[[Vector, Vector, Vector], float]:
         """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones."""
@@ -160,8 +169,9 @@ class PressureProblem:
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
-        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg` or `reference`; `growth` [m3/s] is what
-        every air region is to gain, if there are bubbles.
+        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg`, `ic-cg` or `reference`; `growth` [m3/s]
+        is what every air region is to gain, if there are bubbles. Where closed liquid is compressed, `imbalance` of the
+        statistics is the mean divergence that is left.
         """
         b = self.right_hand_side(velocity, correction)
         q = self.grid.scalar(dtype=np.float64)
@@ -176,6 +186,8 @@ class PressureProblem:
                 self.bubbles.low_rank.add((w / self.bubbles.C).reshape(-1, 1), (b,))
             choices = self.preconditioners(solver)
             stats = solve_with_fallback(self.operator, choices, (b,), (q,), tolerance, max_iterations, floor)
+        if self._unmet > 0.0:
+            stats = replace(stats, imbalance=self._unmet / max(self._unmet, largest((b,), self.system.blocks), floor))
         if self.bubbles is not None:
             self.bubbles.fill(q, self.bubbles.pressures(q, w))
         kernels.subtract_gradient(q, self.liquid, *self.system.links, *self.solid.area, *velocity)

@@ -36,6 +36,7 @@ from glug.solvers.stats import SolveStats
 LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
 MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are merged
 CORRECTION_GAIN = 0.1  # share of the volume error that one step corrects (Goldade 2021, section 4.4.1)
+UNMET = 1e-4  # share of a divergence that closed liquid may keep before it is reported: more than rounding
 NOISE = 1e-6  # of the fastest velocity of a step: right-hand sides below are rounding, not flow
 
 
@@ -53,7 +54,10 @@ class Step:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         begin = time.perf_counter()
-        yield
+        try:
+            yield
+        except SolverError as error:
+            raise SolverError(f"step {self.state.step + 1}, {name}: {error}") from error
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
     def run(self) -> StepStats:
@@ -98,7 +102,7 @@ class Step:
             extend(grid, velocity, solid, problem.liquid, reached, layers, stick=setting.viscous)
             speed = fastest(velocity)
             if not math.isfinite(speed):
-                raise SolverError(f"step {state.step + 1}: a velocity is not finite")
+                raise SolverError("a velocity is not finite")
         if setting.scene.output.fields:
             pressure = (q * (setting.density * setting.dx / dt)).astype(np.float32)
             state.fields = {
@@ -374,6 +378,9 @@ class Step:
             for name, s in self.solves.items()
             if not s.converged
         ]
+        unmet = max((s.imbalance for s in self.solves.values()), default=0.0)
+        if unmet > UNMET:
+            warnings.append(f"closed liquid is compressed: {unmet:.1e} of the divergence stays (least squares)")
         return StepStats(
             step=state.step,
             frame=frame,

@@ -14,3 +14,5 @@ class SolveStats:
     seconds: float
     converged: bool
     setup_seconds: float = 0.0  # of what is built before the iteration; not in `seconds`
+    # Share of a right-hand side that no solution meets, where the system is singular; the rest is solved.
+    imbalance: float = 0.0
