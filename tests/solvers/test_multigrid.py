@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from glug.errors import SolverError
-from glug.physics.viscosity import ViscosityProblem, preconditioners
+from glug.physics.viscosity import preconditioners
 from glug.solvers.cg import Diagonal, conjugate_gradients, solve_with_fallback, zeros_like
 from glug.studies import solve_problems
+from glug.studies.pressure_cases import CASES as PRESSURE_CASES
+from glug.studies.viscosity_cases import CASES
 
 
 def iterations(n: int, solver: str, case: str = "delta") -> int:
@@ -47,17 +49,39 @@ def test_a_splash_takes_a_dozen_iterations():
         assert stats.iterations <= 15
 
 
-@pytest.mark.parametrize("ratio", [1e2, 1e6])
-def test_a_jump_of_viscosity_across_a_plane_converges(ratio):
-    grid, phi, solid = solve_problems.half_full(32)
-    field = np.full(grid.shape, 32.0**2, np.float32)
-    field[:, : grid.shape[1] // 2] /= np.float32(ratio)
-    system = ViscosityProblem.build(grid, phi, solid, field).system()
-    rng = np.random.default_rng(0)
-    b = tuple(np.where(m > 0, rng.normal(size=m.shape), 0.0).astype(np.float32) for m in system.mask)
-    x = zeros_like(system, np.float64)
-    stats = conjugate_gradients(system, preconditioners(system, "multigrid")[0](), b, x, 1e-6, 100)
-    print(f"jump 1:{ratio:.0e}: {stats.iterations} iterations")
+@pytest.fixture(scope="module")
+def constant() -> int:
+    """Iterations for a constant viscosity and a random right-hand side."""
+    return case_iterations("random")
+
+
+def case_iterations(case: str, boxes: bool = True) -> int:
+    problem = CASES[case].problem(32)
+    system = problem.system()
+    b, x = CASES[case].right(problem.grid, system), zeros_like(system, np.float64)
+    cycle = preconditioners(system, "multigrid", boxes and problem.jumps)[0]()
+    stats = conjugate_gradients(system, cycle, b, x, 1e-6, 60)
+    print(f"{case}: {stats.iterations} iterations")
+    assert stats.converged
+    return stats.iterations
+
+
+@pytest.mark.parametrize(("case", "times"), [("gradient", 2), ("plane", 3), ("ball", 3)])
+def test_a_viscosity_that_varies_by_a_million(constant, case, times):
+    assert case_iterations(case) <= times * constant
+
+
+def test_gauss_seidel_alone_takes_long_around_a_ball(constant):
+    """Negative control."""
+    assert case_iterations("ball", boxes=False) > 3 * constant
+
+
+@pytest.mark.parametrize("case", ["plates", "maze", "closed"])
+def test_pressure_between_obstacles_converges(case):
+    problem = PRESSURE_CASES[case](24)
+    velocity = tuple(np.random.default_rng(1).standard_normal(u.shape, np.float32) for u in problem.grid.staggered())
+    _, stats = problem.project((velocity[0], velocity[1], velocity[2]), tolerance=1e-6, max_iterations=1000)
+    print(f"{case}: {stats.iterations} iterations")
     assert stats.converged
 
 

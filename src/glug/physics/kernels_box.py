@@ -108,11 +108,12 @@ def assemble_boxes(fields, members, entries, i, j, ks, count, active, matrix):
 
 
 @kernel(parallel=True)
-def relax_boxes(x, b, mass, fields, members, entries, regular, inverse, blocks, forward):
-    """Solve the boxes around all unknown faces of `blocks`, one after the other, or in the opposite order.
+def relax_boxes(x, b, mass, fields, members, entries, centres, regular, inverse, blocks, chunk, forward):
+    """Solve the boxes around the faces `centres` of `blocks`, one after the other, or in the opposite order.
 
     Boxes in the middle of uniform liquid (`regular`) share the matrix `inverse`; others are assembled and factorised.
-    Blocks that run at once must not touch.
+    Rows are passed in chunks (a multiple of STRIDE), of which those without a centre cost nothing. Blocks that run at
+    once must not touch.
     """
     u, v, w = x
     bu, bv, bw = b
@@ -122,7 +123,7 @@ def relax_boxes(x, b, mass, fields, members, entries, regular, inverse, blocks, 
     stride = np.uint64(STRIDE)
     for t in prange(blocks.shape[0]):
         i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, shape)
-        ka, kb = max(k0 - ONE, ONE), min(k1 + ONE, np.uint64(shape[2] - 1))
+        pieces = np.int64((max(k1, k0) - k0 + chunk - ONE) // chunk)
         rows = np.zeros((BOX, shape[2] + 2), np.float32)
         most = shape[2] // STRIDE + 1
         right, step = np.empty((BOX, most), np.float32), np.empty((BOX, most), np.float32)
@@ -132,15 +133,18 @@ def relax_boxes(x, b, mass, fields, members, entries, regular, inverse, blocks, 
             i = i0 + step_i if forward else i1 - ONE - step_i
             for step_j in range(j1 - j0):
                 j = j0 + step_j if forward else j1 - ONE - step_j
-                for turn in range(3 * STRIDE):
-                    order = turn if forward else 3 * STRIDE - 1 - turn
+                for turn in range(3 * STRIDE * pieces):
+                    order = turn // pieces if forward else 3 * STRIDE - 1 - turn // pieces
+                    c0 = k0 + np.uint64(turn % pieces) * chunk
+                    c1 = min(c0 + chunk, k1)
+                    ka, kb = max(c0 - ONE, ONE), min(c1 + ONE, np.uint64(shape[2] - 1))
                     axis, colour = order // STRIDE, order % STRIDE
-                    own, mine = mass[axis][i, j], members[axis]
-                    first = k0 + np.uint64(colour)
-                    count = (max(k1, first) - first + stride - ONE) // stride
+                    own, mine = centres[axis][i, j], members[axis]
+                    first = c0 + np.uint64(colour)
+                    count = (max(c1, first) - first + stride - ONE) // stride
                     found = False
                     for lane in range(count):
-                        found = found or own[first + stride * lane] > ZERO
+                        found = found or own[first + stride * lane] != 0
                     if not found:
                         continue
                     # Members in the row of an earlier one are that row, shifted.
@@ -174,10 +178,10 @@ def relax_boxes(x, b, mass, fields, members, entries, regular, inverse, blocks, 
                     uniform = regular[axis][i, j]
                     for lane in range(count):
                         k = first + stride * lane
-                        if own[k] > ZERO and not uniform[k]:
+                        if own[k] != 0 and not uniform[k]:
                             ks[filled], lanes[filled] = k, lane
                             filled += 1
-                        elif not own[k] > ZERO:
+                        elif own[k] == 0:
                             for p in range(BOX):
                                 step[p, lane] = ZERO
                         if filled == LANES or (lane + ONE == count and filled > 0):

@@ -27,8 +27,10 @@ from glug.geometry.solids import SlipWalls, SolidField
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_viscosity as kernels
+from glug.physics.free_bodies import with_free_bodies
 from glug.physics.rigid import RigidBodies
 from glug.physics.rigid_viscosity import ViscousBodies
+from glug.physics.viscosity_boxes import BoxesAtJumps
 from glug.physics.viscosity_levels import (
     NEAR_SOLID,
     SolidFaces,
@@ -47,6 +49,7 @@ from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
 
 LEAST_MASS = 1e-3
+JUMP = 10.0  # ratio of neighbouring viscosities above which boxes smooth
 SWEEPS, REPEATS = 2, 2  # of the default cycle: fewer cost more time in iterations, more in sweeps
 
 
@@ -69,6 +72,7 @@ class ViscosityProblem:
     weights: StressWeights  # without what solids take of them
     coupling: Staggered  # what couples the two components of a shear: its weight over the cut distances
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
+    jumps: bool = False  # whether the viscosity differs much between neighbours
 
     @classmethod
     def build(
@@ -99,7 +103,7 @@ class ViscosityProblem:
             for a in range(3):
                 kernels.drop_hanging(a, weights.cell, before, mass[(a + 1) % 3], mass[(a + 2) % 3], after[a])
         couple(solid.stopping, solid_faces, weights.edges, coupling)
-        return cls(grid, solid, mass, solid_faces, weights, coupling, bodies)
+        return cls(grid, solid, mass, solid_faces, weights, coupling, bodies, jumps(diffusion))
 
     def system(self) -> ViscosityLevel:
         """The matrix-free operator."""
@@ -140,7 +144,7 @@ class ViscosityProblem:
         x = tuple(np.where(g > 0, u, np.float64(0.0)) for g, u in zip(system.mask, velocity))
         setup = time.perf_counter() - begin
         whole = system if low is None else Coupled(system, low)
-        choices = preconditioners(system, solver, low)
+        choices = preconditioners(system, solver, low, jumps=self.jumps)
         stats = solve_with_fallback(whole, choices, b, x, tolerance, max_iterations, floor)
         if viscous is not None and low is not None:
             viscous.move(x, low)
@@ -214,17 +218,29 @@ class ViscosityProblem:
             u[inside] = 0.0 if self.solid.velocity is None else self.solid.velocity[a][inside]
 
 
+def jumps(diffusion: np.ndarray | float) -> bool:
+    """Whether neighbouring cells differ by more than a factor of `JUMP`."""
+    if not isinstance(diffusion, np.ndarray):
+        return False
+    return any(
+        bool((np.maximum(a, b) > JUMP * np.minimum(a, b)).any())
+        for axis in range(3)
+        for a, b in [(np.moveaxis(diffusion, axis, 0)[1:], np.moveaxis(diffusion, axis, 0)[:-1])]
+    )
+
+
 def preconditioners(
-    system: ViscosityLevel, solver: str, low: LowRank | None = None
+    system: ViscosityLevel, solver: str, low: LowRank | None = None, *, jumps: bool = False
 ) -> list[Callable[[], Preconditioner]]:
-    """What `solver` names, and what to fall back on."""
+    """What `solver` names, and what to fall back on; `jumps` where the viscosity differs much between neighbours."""
 
     def jacobi() -> Preconditioner:
         diagonal = system.diagonal()
         return Diagonal(diagonal if low is None else low.diagonal(diagonal), system.blocks)
 
     def multigrid(repeats: int = REPEATS) -> Preconditioner:
-        return Cycle(system, Multigrid(hierarchy(system), GaussSeidel(SWEEPS), repeats))
+        smoother = BoxesAtJumps(GaussSeidel(SWEEPS)) if jumps else GaussSeidel(SWEEPS)
+        return Cycle(system, with_free_bodies(system, Multigrid(hierarchy(system), smoother, repeats)))
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
     return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]

@@ -14,7 +14,9 @@ from glug.physics import kernels_box
 from glug.physics.viscosity_levels import ViscosityLevel
 from glug.solvers import kernels
 from glug.solvers.cg import Vector
+from glug.solvers.smoothers import GaussSeidel
 
+LONG, SHORT = 1 << 20, 4 * kernels_box.STRIDE  # chunks of a row, where most faces and where few have boxes
 SAME = 1e-5  # relative difference of coefficients that counts as none
 G, C, E, F = 0, 3, 6, 9  # where the diagonal and the fields of an operator begin in a list of all
 
@@ -132,14 +134,31 @@ def _regular(
     return out
 
 
+MEMBERS = member_table()
+ENTRIES = np.array([box_entries(b) for b in BOXES], np.int64)
+
+
+def sweep_boxes(
+    level: ViscosityLevel, boxes: Boxes, centres: Vector, b: Vector, x: Vector, forward: bool, chunk: int = LONG
+) -> None:
+    """Solve the boxes around the faces `centres`, one after the other, or in the opposite order."""
+    tables = MEMBERS, ENTRIES, centres, boxes.regular, boxes.inverse
+    for blocks in level.colours if forward else reversed(level.colours):
+        kernels_box.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, np.uint64(chunk), forward)
+
+
 @dataclass
 class BoxSmoother:
     """`sweeps` sweeps over all boxes before and after the coarse correction."""
 
     sweeps: int = 1
-    _boxes: dict[int, Boxes] = field(default_factory=dict)
-    _members: np.ndarray = field(default_factory=member_table)
-    _entries: np.ndarray = field(default_factory=lambda: np.array([box_entries(b) for b in BOXES], np.int64))
+    _boxes: dict[int, tuple[Boxes, Vector]] = field(default_factory=dict)
+
+    def boxes(self, level: ViscosityLevel) -> tuple[Boxes, Vector]:
+        """The boxes of a level and the faces in their middle, made once."""
+        if id(level) not in self._boxes:
+            self._boxes[id(level)] = Boxes.of(level), tuple((m > 0).view(np.uint8) for m in level.m)
+        return self._boxes[id(level)]
 
     def start(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
         kernels.clear(x, level.blocks)
@@ -147,21 +166,55 @@ class BoxSmoother:
 
     def forward(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
         for _ in range(self.sweeps):
-            for blocks in level.colours:
-                self._sweep(level, b, x, blocks, True)
+            sweep_boxes(level, *self.boxes(level), b, x, True)
 
     def backward(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
         for _ in range(self.sweeps):
-            for blocks in reversed(level.colours):
-                self._sweep(level, b, x, blocks, False)
+            sweep_boxes(level, *self.boxes(level), b, x, False)
 
-    def boxes(self, level: ViscosityLevel) -> Boxes:
-        """Those of a level, made once."""
+
+@dataclass
+class BoxesAtJumps:
+    """Gauss-Seidel, and boxes around the faces at which the viscosity jumps.
+
+    A face that hangs on one stiff sample moves with its neighbours there at next to no cost, which Gauss-Seidel cannot
+    do and a coarse grid does not see.
+    """
+
+    smoother: GaussSeidel
+    jump: float = 30.0  # of the largest over the smallest stress sample around a face
+    _boxes: dict[int, tuple[Boxes, Vector]] = field(default_factory=dict)
+
+    def boxes(self, level: ViscosityLevel) -> tuple[Boxes, Vector]:
         if id(level) not in self._boxes:
-            self._boxes[id(level)] = Boxes.of(level)
+            self._boxes[id(level)] = Boxes.of(level), faces_at_jumps(level, self.jump)
         return self._boxes[id(level)]
 
-    def _sweep(self, level: ViscosityLevel, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
-        boxes = self.boxes(level)
-        tables = self._members, self._entries, boxes.regular, boxes.inverse
-        kernels_box.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, forward)
+    def start(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        kernels.clear(x, level.blocks)
+        self.forward(level, b, x, scratch)
+
+    def forward(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        self.smoother.forward(level, b, x, scratch)
+        sweep_boxes(level, *self.boxes(level), b, x, True, SHORT)
+
+    def backward(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        sweep_boxes(level, *self.boxes(level), b, x, False, SHORT)
+        self.smoother.backward(level, b, x, scratch)
+
+
+def faces_at_jumps(level: ViscosityLevel, jump: float) -> Vector:
+    """1 at unknown faces around which one stress sample is more than `jump` times another."""
+    fields = (*level.m, *level.c, *level.e)
+    out = []
+    for a, m in enumerate(level.m):
+        middle = tuple(slice(1, n - 1) for n in level.shape)
+        high, low = np.zeros([n - 2 for n in level.shape], np.float32), np.full([n - 2 for n in level.shape], np.inf)
+        for (which, place), _ in samples((a, (0, 0, 0))):
+            values = fields[which][tuple(slice(1 + o, n - 1 + o) for n, o in zip(level.shape, place))]
+            np.maximum(high, values, out=high)
+            np.minimum(low, np.where(values > 0, values, np.inf), out=low)
+        flags = np.zeros(m.shape, np.uint8)
+        flags[middle] = (high > jump * low) & (m[middle] > 0)
+        out.append(flags)
+    return tuple(out)

@@ -41,7 +41,7 @@ def two_balls(n: int) -> ViscosityProblem:
     grid = window(n, (1.0, 1.0, 1.0))
     phi = np.full(grid.shape, 1.0, np.float32)
     radius = (SHARE * 0.75 / np.pi) ** (1.0 / 3.0)
-    add_balls(grid, phi, np.array([[0.2, 0.2, 0.2], [0.8, 0.8, 0.8]]), np.full(2, radius))
+    add_balls(grid, phi, np.array([[0.22, 0.22, 0.22], [0.78, 0.78, 0.78]]), np.full(2, radius))
     return ViscosityProblem.build(grid, phi, sample_solids(grid, BOX, [], 0.0), float(n * n))
 
 
