@@ -318,13 +318,14 @@ def bench(
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps to measure.")] = None,
     solver: Annotated[str | None, typer.Option(metavar="NAME", help="One solver of a solve bench [all].")] = None,
     case: Annotated[str | None, typer.Option(metavar="NAME", help="One case of a solve bench, or all.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of how a solve bench converges.")] = None,
 ) -> None:
     """Measure speed and memory, each case in a process of its own."""
     from glug.studies.registry import BENCHES, BenchOptions, run_bench
 
     if name is None:
         return _list(BENCHES, "glug bench NAME")
-    options = BenchOptions(threads=threads or (1, 2), resolution=resolution, steps=steps, solver=solver, case=case)
+    options = BenchOptions(threads or (1, 2), resolution, steps, solver, case, plot)
     return _report(run_bench(name, options), json, show=False)
 
 

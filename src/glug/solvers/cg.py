@@ -78,11 +78,12 @@ def conjugate_gradients(
     tolerance: float,
     max_iterations: int,
     floor: float = 0.0,
+    residuals: list[float] | None = None,
 ) -> SolveStats:
     """Solve A x = b, starting from `x` (float64, overwritten).
 
     Stops when |b - A x|_inf <= tolerance max(|b|_inf, floor); `floor` is the size of a right-hand side that is
-    noise rather than signal.
+    noise rather than signal. `residuals` collects the relative residual after every iteration, the first before any.
     """
     if any(a.dtype != np.float64 for a in x):
         raise TypeError(f"{system.name}: the solution must be float64, or the promise cannot be kept")
@@ -108,6 +109,8 @@ def conjugate_gradients(
     peak = start = largest(r, system.blocks)
     energy = 0.0
     iteration = 0
+    history = [] if residuals is None else residuals
+    history.append(peak / scale)
     true = conjugate = True  # r is the recomputed residual; d is conjugate to the directions before it
     while peak > tolerance * scale and iteration < max_iterations:
         before, energy = energy, preconditioner.energy(r, q, stepped=not true)
@@ -125,6 +128,7 @@ def conjugate_gradients(
             system.residual(b, x, r)
             peak = start = largest(r, system.blocks)
             conjugate = peak < DRIFT * claimed
+        history.append(peak / scale)
     if not true:
         system.residual(b, x, r)
         peak = largest(r, system.blocks)
@@ -139,6 +143,7 @@ def solve_with_fallback(
     tolerance: float,
     max_iterations: int,
     floor: float = 0.0,
+    residuals: list[float] | None = None,
 ) -> SolveStats:
     """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after
     PATIENCE iterations, on with the next. The last may take `max_iterations`.
@@ -151,7 +156,7 @@ def solve_with_fallback(
         setup += time.perf_counter() - start
         last = n == len(preconditioners) - 1
         limit = max_iterations if last else min(PATIENCE, max_iterations)
-        stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor)
+        stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor, residuals)
         iterations += stats.iterations
         if stats.converged:
             break

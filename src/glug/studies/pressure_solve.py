@@ -11,7 +11,19 @@ import numpy as np
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
-from glug.studies.viscosity_solve import HEADER, LIMIT, RESOLUTION, TOLERANCE, chosen, figures, numbers, row
+from glug.studies.viscosity_solve import (
+    HEADER,
+    LIMIT,
+    RESOLUTION,
+    TOLERANCE,
+    chosen,
+    curve,
+    draw,
+    figures,
+    numbers,
+    row,
+)
+from glug.view.plot import Line
 
 SOLVERS = {"default": "multigrid", "jacobi-cg": "jacobi-cg", "ic-cg": "ic-cg"}
 
@@ -35,8 +47,9 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
     b = (problem.right_hand_side((velocity[0], velocity[1], velocity[2])),)
     x = zeros_like(problem.system, np.float64)
     choices = problem.preconditioners(SOLVERS[solver])
-    stats = solve_with_fallback(problem.system, choices, b, x, TOLERANCE, LIMIT)
-    return {**numbers(stats), "unknowns": stats.unknowns}
+    residuals: list[float] = []
+    stats = solve_with_fallback(problem.system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
+    return {**numbers(stats, residuals), "unknowns": stats.unknowns}
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
@@ -46,10 +59,15 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     n = options.resolution or RESOLUTION
     threads = max(options.threads)
     rows, lines = [], [HEADER]
-    for case in chosen("case", options.case, ("splash",), CASES):
+    cases = chosen("case", options.case, ("splash",), CASES)
+    curves: dict[str, list[Line]] = {case: [] for case in cases}
+    for case in cases:
         for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
             r = isolated.call(f"{__name__}:measure", n=n, solver=solver, case=case, threads=threads)
             rows.append(row(f"pressure/{case}", solver, n, threads, r))
             lines.append([case, solver, *figures(r, threads)])
+            curves[case] += curve(solver, r, threads)
     options.say(aligned(lines))
+    if options.plot is not None:
+        draw("pressure", n, curves, options.plot)
     return rows

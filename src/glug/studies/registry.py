@@ -28,6 +28,7 @@ class BenchOptions:
     steps: int | None = None
     solver: str | None = None  # one solver by name; None is all
     case: str | None = None  # one case by name, or "all"; None is the usual ones
+    plot: Path | None = None  # where a picture of the convergence goes
     say: Callable[[str], None] = field(default=print)  # progress and the report, line by line
 
 

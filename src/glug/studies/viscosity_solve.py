@@ -6,14 +6,18 @@ right-hand side's, set-up included?
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from glug.errors import InputError
+from glug.output.atomic import replace_file
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
+from glug.view.plot import Line, Panel, plot
 
 RESOLUTION = 128
 TOLERANCE = 1e-6
@@ -54,11 +58,11 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
     b = CASES[case].right(problem.grid, system)
     if solver in ASSEMBLED:
         return {**_run_assembled(problem, solver, b), "unknowns": system.unknowns}
-    result = _run(system, solver, b, zeros_like(system, np.float64))
+    result = _run(system, solver, b, zeros_like(system, np.float64), problem.jumps)
     return {**result, "setup": result["setup"] + ready, "unknowns": system.unknowns}
 
 
-def _run(system: Any, solver: str, b: Any, x: Any) -> dict[str, Any]:
+def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any]:
     from glug.physics.viscosity import preconditioners
     from glug.physics.viscosity_boxes import BoxSmoother
     from glug.physics.viscosity_levels import hierarchy
@@ -74,13 +78,15 @@ def _run(system: Any, solver: str, b: Any, x: Any) -> dict[str, Any]:
     if solver in smoothers:
         choices: Any = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver]))]
     else:
-        choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid")
-    return numbers(solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT))
+        choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid", jumps)
+    residuals: list[float] = []
+    return numbers(solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals), residuals)
 
 
-def numbers(stats: Any) -> dict[str, Any]:
-    """What a row needs of a solve."""
+def numbers(stats: Any, residuals: list[float]) -> dict[str, Any]:
+    """What a row and a plot need of a solve."""
     return {
+        "residuals": residuals,
         "iterations": stats.iterations,
         "residual": stats.residual,
         "seconds": stats.seconds,
@@ -125,7 +131,7 @@ def _run_assembled(problem: Any, solver: str, b: Any) -> dict[str, Any]:
             break
         tolerance *= 0.3
     seconds = time.perf_counter() - begin
-    return {"iterations": count["n"], "residual": residual, "seconds": seconds, "setup": setup}
+    return {"iterations": count["n"], "residual": residual, "seconds": seconds, "setup": setup, "residuals": []}
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
@@ -136,6 +142,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     threads = max(options.threads)
     cases = chosen("case", options.case, PUBLISHED_CASES, CASES)
     rows, lines = [], [HEADER]
+    curves: dict[str, list[Line]] = {case: [] for case in cases}
     for case in cases:
         for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
             if solver in ASSEMBLED and n > LARGEST_ASSEMBLED:
@@ -146,10 +153,32 @@ def bench(options: BenchOptions) -> list[BenchRow]:
             r = isolated.call(f"{__name__}:measure", n=n, solver=solver, case=case, threads=threads)
             rows.append(row(f"viscosity/{case}", solver, n, threads, r))
             lines.append([case, solver, *figures(r, threads)])
+            curves[case] += curve(solver, r, threads)
     for name, (iterations, seconds, gb) in PUBLISHED.get(n, {}).items() if "delta" in cases else ():
         lines.append(["delta", f"published {name}, 16 cores", str(iterations), "-", f"{seconds}", "-", f"{gb}", "-"])
     options.say(aligned(lines))
+    if options.plot is not None:
+        draw("viscosity", n, curves, options.plot)
     return rows
+
+
+def curve(solver: str, r: dict[str, Any], threads: int) -> list[Line]:
+    """Residual against time, where the solver tells it."""
+    if not r["residuals"]:
+        return []
+    steps = np.linspace(r["setup"], r["setup"] + r["seconds"], len(r["residuals"]))
+    return [Line(solver, list(steps * threads / r["unknowns"] * 1e6), r["residuals"], dots=len(steps) < 20)]
+
+
+def draw(what: str, n: int, curves: dict[str, list[Line]], path: Path) -> None:
+    """A picture of how the residuals of every case fall."""
+    panels = [
+        Panel(f"{what}, {case}, {n} cells", "core-microseconds per unknown", "residual", lines, log_x=True, log_y=True)
+        for case, lines in curves.items()
+        if lines
+    ]
+    picture = Image.fromarray(plot(panels))
+    replace_file(path, lambda file: picture.save(file, "PNG", optimize=True))
 
 
 def chosen(kind: str, wish: str | None, usual: Iterable[str], every: Iterable[str]) -> tuple[str, ...]:
