@@ -49,6 +49,7 @@ SHOTS = {
     "dam-break-2d": Shot(14, 96),
     "float-and-sink": Shot(30, 48),
     "four-bodies": Shot(16, 48),
+    "figure-on-cake": Shot(10, 48),
     "honey-2d": Shot(40, 80),
     "honey-coil": Shot(36, 96),
     "jet-2d": Shot(48, 150),
