@@ -72,7 +72,7 @@ def test_three_to_five_iterations(case):
         problem = CASES[case].problem(n)
         system = problem.system()
         b, x = CASES[case].right(problem.grid, system), zeros_like(system, np.float64)
-        cycle = Cycle(system, Multigrid(hierarchy(system), BoxSmoother(2)))
+        cycle = Cycle(system, Multigrid(hierarchy(system), BoxSmoother(2), 2))
         stats = conjugate_gradients(system, cycle, b, x, 1e-6, 20)
         print(f"{case}: {stats.iterations} iterations at {n} cells")
         assert stats.converged

@@ -79,6 +79,16 @@ def test_the_divergence_with_the_solid_in_it_vanishes(face):
     assert np.abs(problem.right_hand_side(velocity)).max() < 1e-5 * SPEED
 
 
+@pytest.mark.parametrize("speed", [SPEED, 0.0])
+def test_what_a_piston_cannot_displace_in_a_full_box_is_reported(speed):
+    solid = sample_solids(GRID, ALIGNED, [Piston(0.25, speed)], 0.0)
+    problem = PressureProblem.build(GRID, np.full(GRID.shape, np.float32(-1.0)), solid)
+    _, stats = problem.project(GRID.staggered(), tolerance=1e-6, max_iterations=100)
+    assert stats.converged
+    unmet = stats.imbalance * np.abs(problem.right_hand_side(GRID.staggered())).max()
+    assert unmet == pytest.approx(speed / (0.75 * N), rel=1e-4)  # of every cell: the flux is shared along x
+
+
 # -- viscosity --------------------------------------------------------------------------------------------
 
 DRIFT = np.array([0.3, -0.2, 0.5])

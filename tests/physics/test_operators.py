@@ -10,7 +10,6 @@ from glug.physics.pressure import PressureProblem, assemble_pressure
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.wall_rows import strain_rows
 from glug.solvers.cg import zeros_like
-from glug.studies.solve_problems import StillBall
 
 
 def random_domain(seed: int):
@@ -133,29 +132,6 @@ def test_a_closed_box_that_is_compressed_is_solved_in_the_least_squares_sense():
     kernels.divergence_rhs(*velocity, *solid.area, problem.liquid, rhs)
     inside = rhs[problem.liquid > 0]
     assert np.abs(inside - inside.mean()).max() < 1e-3 * 0.1 * grid.dx * 10
-
-
-class GrowingBall(StillBall):
-    """Its surface moves outwards at 1 m/s."""
-
-    moving = True
-
-    def velocity(self, points: np.ndarray, t: float) -> np.ndarray:
-        away = points - np.array(self.centre)
-        return away / np.linalg.norm(away, axis=-1, keepdims=True)
-
-
-def test_what_cannot_be_met_in_a_closed_box_is_reported():
-    """A ball that grows in a full box: the flux through its surface has nowhere to go."""
-    grid = Grid(1.0 / 16, (22, 22, 22), (-3, -3, -3))
-    solid = sample_solids(grid, Walls((0.0,) * 3, (1.0,) * 3), [GrowingBall((0.5, 0.5, 0.5), 0.2, True)], 0.0)
-    problem = PressureProblem.build(grid, np.full(grid.shape, np.float32(-1.0)), solid)
-    velocity = grid.staggered()
-    _, stats = problem.project(velocity, tolerance=1e-6, max_iterations=2000)
-    assert stats.converged
-    flux, cells = 4 * np.pi * 0.2**2, problem.system.unknowns * grid.dx**2
-    peak = np.abs(problem.right_hand_side(grid.staggered())).max()
-    assert stats.imbalance * peak == pytest.approx(flux / cells, rel=0.05)
 
 
 def test_nan_raises_and_names_the_stage():

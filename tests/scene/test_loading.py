@@ -133,7 +133,7 @@ def test_viscosity_laws_are_log_linear() -> None:
     assert by_place.at(np.array([[9, 0.5, 9], [0, 0.25, 0]]), None) == pytest.approx([100, 10])
 
 
-VALID_PRESSURE = "'multigrid', 'jacobi-cg' or 'reference'"
+VALID_PRESSURE = "'multigrid', 'jacobi-cg', 'ic-cg' or 'reference'"
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"domain.resolutoin": 5},

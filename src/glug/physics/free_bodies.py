@@ -11,6 +11,7 @@ a block of 6 x 6 per body.
 
 import numpy as np
 
+from glug.grids.tiles import TILE
 from glug.physics import kernels_free
 from glug.physics.viscosity_levels import ViscosityLevel, cells_with_unknowns
 from glug.solvers import kernels
@@ -67,12 +68,29 @@ class FreeBodies:
 
 def with_free_bodies(level: ViscosityLevel, cycle: Multigrid) -> Multigrid | FreeBodies:
     """`cycle`, and its free bodies apart where there are any."""
+    if not may_be_free(level):
+        return cycle
     labels, count = label_bodies(level)
     free = free_bodies(level, labels, count)
     if not free.any():
         return cycle
     number = np.where(free, np.cumsum(free), 0).astype(np.int32)
     return FreeBodies(level, cycle, number[labels], int(free.sum()))
+
+
+def may_be_free(level: ViscosityLevel) -> bool:
+    """Whether walls hold nothing in some part of the liquid, parts being what is connected through tiles."""
+    from scipy import ndimage
+
+    held = np.zeros(len(level.blocks), np.int64)
+    kernels_free.find_held(level.m, level.mass, level.c, level.e, level.blocks, held)
+    tiles = level.blocks // TILE
+    occupied = np.zeros([-(-n // TILE) for n in level.shape], np.uint8)
+    for i, j, k0, k1 in tiles:
+        occupied[i, j, k0 : max(k1, k0 + 1)] = 1
+    parts, count = ndimage.label(occupied, structure=np.ones((3, 3, 3)))
+    mine = parts[tiles[:, 0], tiles[:, 1], tiles[:, 2]]
+    return bool((np.bincount(mine, held, minlength=count + 1)[1:] == 0).any())
 
 
 def free_bodies(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.ndarray:

@@ -170,10 +170,12 @@ def relax_boxes(x, b, mass, fields, members, entries, centres, regular, inverse,
                         to = step[p]
                         for lane in range(count):
                             to[lane] = ZERO
-                        for q in range(BOX):
-                            a, of = inverse[axis, p, q], right[q]
+                        for q in range(0, BOX, 5):
+                            a = inverse[axis, p]
+                            r0, r1, r2, r3, r4 = right[q], right[q + 1], right[q + 2], right[q + 3], right[q + 4]
                             for lane in range(count):
-                                to[lane] += a * of[lane]
+                                part = a[q] * r0[lane] + a[q + 1] * r1[lane] + a[q + 2] * r2[lane]
+                                to[lane] += part + a[q + 3] * r3[lane] + a[q + 4] * r4[lane]
                     filled = 0
                     uniform = regular[axis][i, j]
                     for lane in range(count):

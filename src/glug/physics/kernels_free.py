@@ -9,7 +9,68 @@ import numpy as np
 from glug.grids.kernels import ONE, inner_range
 from glug.jit import kernel, prange
 
-HALF = np.float32(0.5)
+ZERO = np.float32(0.0)
+
+
+@kernel(inline=True)
+def pulls(weight, neighbour):
+    """Whether a stress sample ties a face to a neighbour that is no unknown."""
+    return weight > ZERO and not neighbour > ZERO
+
+
+@kernel(parallel=True)
+def find_held(m, mass, c, e, blocks, held):
+    """held[block] = how many of its unknown faces a wall holds."""
+    cx, cy, cz = c
+    ex, ey, ez = e
+    for t in prange(blocks.shape[0]):
+        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
+        count = 0
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                row = 0
+                g, own = m[0], mass[0]
+                for k in range(k0, k1):
+                    a = pulls(cx[i, j, k], g[i + ONE, j, k]) or pulls(cx[i - ONE, j, k], g[i - ONE, j, k])
+                    a = a or pulls(ez[i, j, k], g[i, j - ONE, k]) or pulls(ez[i, j + ONE, k], g[i, j + ONE, k])
+                    a = a or pulls(ey[i, j, k], g[i, j, k - ONE]) or pulls(ey[i, j, k + ONE], g[i, j, k + ONE])
+                    row += g[i, j, k] > ZERO and (a or g[i, j, k] > own[i, j, k])
+                g, own = m[1], mass[1]
+                for k in range(k0, k1):
+                    a = pulls(cy[i, j, k], g[i, j + ONE, k]) or pulls(cy[i, j - ONE, k], g[i, j - ONE, k])
+                    a = a or pulls(ez[i, j, k], g[i - ONE, j, k]) or pulls(ez[i + ONE, j, k], g[i + ONE, j, k])
+                    a = a or pulls(ex[i, j, k], g[i, j, k - ONE]) or pulls(ex[i, j, k + ONE], g[i, j, k + ONE])
+                    row += g[i, j, k] > ZERO and (a or g[i, j, k] > own[i, j, k])
+                g, own = m[2], mass[2]
+                for k in range(k0, k1):
+                    a = pulls(cz[i, j, k], g[i, j, k + ONE]) or pulls(cz[i, j, k - ONE], g[i, j, k - ONE])
+                    a = a or pulls(ey[i, j, k], g[i - ONE, j, k]) or pulls(ey[i + ONE, j, k], g[i + ONE, j, k])
+                    a = a or pulls(ex[i, j, k], g[i, j - ONE, k]) or pulls(ex[i, j + ONE, k], g[i, j + ONE, k])
+                    row += g[i, j, k] > ZERO and (a or g[i, j, k] > own[i, j, k])
+                count += row
+        held[t] = count
+
+
+@kernel(inline=True)
+def end_of_run(labels, i, j, k, last):
+    """The first cell after k along z with another label."""
+    line = labels[i >> ONE, j >> ONE]
+    body = line[k >> ONE]
+    k = ((k >> ONE) + ONE) << ONE
+    while k < last and line[k >> ONE] == body:
+        k += ONE + ONE
+    return min(k, last)
+
+
+@kernel(inline=True)
+def row_sums(u, m, weighted, i, j, k0, k1):
+    """The sum of a component along a row, and that of its moments, both times `m` if `weighted`."""
+    total, moment = np.float32(0.0), np.float32(0.0)
+    for k in range(k0, k1):
+        a = u[i, j, k] * (m[i, j, k] if weighted else np.float32(1.0))
+        total += a
+        moment += a * np.float32(np.int32(k - k0))
+    return np.float64(total), np.float64(moment) + (np.float64(k0) + 0.5) * np.float64(total)
 
 
 @kernel(parallel=True)
@@ -27,21 +88,31 @@ def moments(x, weight, weighted, labels, blocks, starts, out):
             i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
             for i in range(i0, i1):
                 for j in range(j0, j1):
-                    for k in range(k0, k1):
+                    p, q = np.float64(i) + 0.5, np.float64(j) + 0.5
+                    k = k0
+                    while k < k1:
+                        end = end_of_run(labels, i, j, k, k1)
                         body = labels[i >> ONE, j >> ONE, k >> ONE]
-                        if body == 0:
-                            continue
-                        a, b, c = np.float64(u[i, j, k]), np.float64(v[i, j, k]), np.float64(w[i, j, k])
-                        if weighted:
-                            a *= mu[i, j, k]
-                            b *= mv[i, j, k]
-                            c *= mw[i, j, k]
-                        own[body, 0] += a
-                        own[body, 1] += b
-                        own[body, 2] += c
-                        own[body, 3] += (j + 0.5) * c - (k + 0.5) * b
-                        own[body, 4] += (k + 0.5) * a - (i + 0.5) * c
-                        own[body, 5] += (i + 0.5) * b - (j + 0.5) * a
+                        if body > 0:
+                            a, za = row_sums(u, mu, weighted, i, j, k, end)
+                            b, zb = row_sums(v, mv, weighted, i, j, k, end)
+                            c, _ = row_sums(w, mw, weighted, i, j, k, end)
+                            own[body, 0] += a
+                            own[body, 1] += b
+                            own[body, 2] += c
+                            own[body, 3] += q * c - zb
+                            own[body, 4] += za - p * c
+                            own[body, 5] += p * b - q * a
+                        k = end
+
+
+@kernel(inline=True)
+def add_row(u, m, weighted, i, j, k0, k1, start, slope):
+    """u += start + slope (k - k0) at the unknowns of a row, times `m` if `weighted`."""
+    for k in range(k0, k1):
+        a = start + slope * np.float32(np.int32(k - k0))
+        g = m[i, j, k]
+        u[i, j, k] += a * g if weighted else (a if g > ZERO else ZERO)
 
 
 @kernel(parallel=True)
@@ -49,22 +120,24 @@ def add_motions(x, weight, weighted, labels, blocks, motion):
     """x += the rigid motion of every body at its unknown faces, times `weight` if `weighted`."""
     u, v, w = x
     mu, mv, mw = weight
-    zero = np.float32(0.0)
     for t in prange(blocks.shape[0]):
         i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
         for i in range(i0, i1):
             for j in range(j0, j1):
-                for k in range(k0, k1):
+                p, q = np.float64(i) + 0.5, np.float64(j) + 0.5
+                k = k0
+                while k < k1:
+                    end = end_of_run(labels, i, j, k, k1)
                     body = labels[i >> ONE, j >> ONE, k >> ONE]
-                    if body == 0:
-                        continue
-                    p, q, r = i + 0.5, j + 0.5, k + 0.5
-                    a = np.float32(motion[body, 0] + motion[body, 4] * r - motion[body, 5] * q)
-                    b = np.float32(motion[body, 1] + motion[body, 5] * p - motion[body, 3] * r)
-                    c = np.float32(motion[body, 2] + motion[body, 3] * q - motion[body, 4] * p)
-                    u[i, j, k] += a * mu[i, j, k] if weighted else (a if mu[i, j, k] > zero else zero)
-                    v[i, j, k] += b * mv[i, j, k] if weighted else (b if mv[i, j, k] > zero else zero)
-                    w[i, j, k] += c * mw[i, j, k] if weighted else (c if mw[i, j, k] > zero else zero)
+                    if body > 0:
+                        r, d = np.float64(k) + 0.5, motion[body]
+                        a, slope_a = np.float32(d[0] + d[4] * r - d[5] * q), np.float32(d[4])
+                        b, slope_b = np.float32(d[1] + d[5] * p - d[3] * r), np.float32(-d[3])
+                        c = np.float32(d[2] + d[3] * q - d[4] * p)
+                        add_row(u, mu, weighted, i, j, k, end, a, slope_a)
+                        add_row(v, mv, weighted, i, j, k, end, b, slope_b)
+                        add_row(w, mw, weighted, i, j, k, end, c, ZERO)
+                    k = end
 
 
 @kernel(parallel=True)

@@ -94,6 +94,6 @@ CASES: dict[str, Case] = {
     "coil": Case(coil, smooth),
     "gradient": Case(thick_where(lambda x, y, z: np.clip(y, 0.0, 1.0)), noise),
     "plane": Case(thick_where(lambda x, y, z: y > 0.5), noise),
-    "ball": Case(thick_where(lambda x, y, z: (x - 0.2) ** 2 + (y - 0.25) ** 2 + (z - 0.5) ** 2 < 0.17**2), noise),
+    "ball": Case(thick_where(lambda x, y, z: (x - 0.25) ** 2 + (y - 0.25) ** 2 + (z - 0.25) ** 2 < 0.12**2), noise),
     "blobs": Case(thick_where(in_blobs), noise),
 }

@@ -63,7 +63,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
 
 
 def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any]:
-    from glug.physics.viscosity import preconditioners
+    from glug.physics.viscosity import REPEATS, preconditioners
     from glug.physics.viscosity_boxes import BoxSmoother
     from glug.physics.viscosity_levels import hierarchy
     from glug.solvers.cg import Cycle, solve_with_fallback
@@ -76,7 +76,8 @@ def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any
         "jacobi-mg": DampedJacobi(2, 0.5),
     }
     if solver in smoothers:
-        choices: Any = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver]))]
+        repeats = REPEATS if solver == "box" else 0
+        choices: Any = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
     else:
         choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid", jumps)
     residuals: list[float] = []
