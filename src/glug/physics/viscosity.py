@@ -238,9 +238,13 @@ def preconditioners(
         diagonal = system.diagonal()
         return Diagonal(diagonal if low is None else low.diagonal(diagonal), system.blocks)
 
+    levels: list[ViscosityLevel] = []
+
     def multigrid(repeats: int = REPEATS) -> Preconditioner:
+        if not levels:
+            levels.extend(hierarchy(system))
         smoother = BoxesAtJumps(GaussSeidel(SWEEPS)) if jumps else GaussSeidel(SWEEPS)
-        return Cycle(system, with_free_bodies(system, Multigrid(hierarchy(system), smoother, repeats)))
+        return Cycle(system, with_free_bodies(system, Multigrid(levels, smoother, repeats)))
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
     return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]

@@ -114,6 +114,8 @@ def conjugate_gradients(
     true = conjugate = True  # r is the recomputed residual; d is conjugate to the directions before it
     while peak > tolerance * scale and iteration < max_iterations:
         before, energy = energy, preconditioner.energy(r, q, stepped=not true)
+        if not energy > 0.0:  # a preconditioner that is not positive: directions would lead astray
+            break
         preconditioner.turn(d, r, energy / before if conjugate and before > 0.0 else 0.0)
         curvature = system.apply(d, q)
         if not curvature > 0.0:
@@ -146,12 +148,13 @@ def solve_with_fallback(
     residuals: list[float] | None = None,
 ) -> SolveStats:
     """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after
-    PATIENCE iterations, on with the next. The last may take `max_iterations`.
+    PATIENCE iterations or turns out not to be positive, on with the next. The last may take `max_iterations`.
     """
     begin = time.perf_counter()
     iterations, setup = 0, 0.0
     for n, make in enumerate(preconditioners):
         start = time.perf_counter()
+        preconditioner = None  # frees the one before
         preconditioner = make()
         setup += time.perf_counter() - start
         last = n == len(preconditioners) - 1
