@@ -10,13 +10,15 @@ from glug.errors import MemoryLimitError
 from glug.scene import Scene
 from glug.simulation.estimate import estimate
 from glug.simulation.progress import clock
+from glug.simulation.setting import Setting
 
-# Rounded from runs of dam-break, honey-coil and viscous-beam on two shared cores: a forecast, no promise.
+# Rounded from runs of dam-break, honey-coil and viscous-beam and from the solver benches (half a million unknowns and
+# more) on two cores: a forecast, no promise.
 SECONDS_PER_PARTICLE_STEP = 0.35e-6  # every stage but the solves
-SECONDS_PER_CELL_ITERATION = 2.5e-9  # conjugate gradients, per cell of the window
+PRESSURE_PER_CELL = 0.2e-6  # [s] a projection by multigrid, per cell of liquid
+VISCOSITY_PER_CELL = 0.9e-6  # [s] a viscosity solve and the projection before it
+SECONDS_PER_SOLVE = 0.02  # what a solve takes however small it is
 SECONDS_PER_FRAME = 1.0  # surface, picture and files
-PRESSURE_ITERATIONS = 90
-VISCOUS_ITERATIONS = 130  # viscosity and the projection before it
 THICK = 0.05  # [Pa s]: thinner liquids converge in a few iterations
 
 
@@ -66,8 +68,10 @@ def forecast(scene: Scene) -> Forecast:
     needs = estimate(scene)
     cells, particles, memory = int(needs["cells"]), int(needs["particles"]), int(needs["memory"])
     steps = scene.time.frames * substeps(scene)
-    iterations = PRESSURE_ITERATIONS + (VISCOUS_ITERATIONS if _is_viscous(scene) else 0)
-    per_step = particles * SECONDS_PER_PARTICLE_STEP + cells * iterations * SECONDS_PER_CELL_ITERATION
+    liquid = particles / Setting(scene).per_cell
+    per_step = particles * SECONDS_PER_PARTICLE_STEP + liquid * PRESSURE_PER_CELL + SECONDS_PER_SOLVE
+    if _is_viscous(scene):
+        per_step += liquid * VISCOSITY_PER_CELL + 2 * SECONDS_PER_SOLVE
     if not scene.volumes:  # what is poured is half there in the mean
         per_step *= 0.5
     warnings = []
