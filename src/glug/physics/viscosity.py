@@ -30,7 +30,7 @@ from glug.physics import kernels_viscosity as kernels
 from glug.physics.free_bodies import with_free_bodies
 from glug.physics.rigid import RigidBodies
 from glug.physics.rigid_viscosity import ViscousBodies
-from glug.physics.viscosity_boxes import BoxesAtJumps
+from glug.physics.viscosity_boxes import with_boxes_at_jumps
 from glug.physics.viscosity_levels import (
     NEAR_SOLID,
     SolidFaces,
@@ -243,7 +243,7 @@ def preconditioners(
     def multigrid(repeats: int = REPEATS) -> Preconditioner:
         if not levels:
             levels.extend(hierarchy(system))
-        smoother = BoxesAtJumps(GaussSeidel(SWEEPS)) if jumps else GaussSeidel(SWEEPS)
+        smoother = with_boxes_at_jumps(system, GaussSeidel(SWEEPS)) if jumps else GaussSeidel(SWEEPS)
         return Cycle(system, with_free_bodies(system, Multigrid(levels, smoother, repeats)))
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.

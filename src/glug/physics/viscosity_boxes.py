@@ -17,6 +17,7 @@ from glug.solvers.cg import Vector
 from glug.solvers.smoothers import GaussSeidel
 
 LONG, SHORT = 1 << 20, 4 * kernels_box.STRIDE  # chunks of a row, where most faces and where few have boxes
+MOST_AT_JUMPS = 0.1  # of the faces
 SAME = 1e-5  # relative difference of coefficients that counts as none
 G, C, E, F = 0, 3, 6, 9  # where the diagonal and the fields of an operator begin in a list of all
 
@@ -201,6 +202,13 @@ class BoxesAtJumps:
     def backward(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
         sweep_boxes(level, *self.boxes(level), b, x, False, SHORT)
         self.smoother.backward(level, b, x, scratch)
+
+
+def with_boxes_at_jumps(level: ViscosityLevel, smoother: GaussSeidel) -> GaussSeidel | BoxesAtJumps:
+    """`smoother`, with boxes where few faces need them: with many a box costs more time than it saves iterations."""
+    boxes = BoxesAtJumps(smoother)
+    count = sum(int(np.count_nonzero(c)) for c in faces_at_jumps(level, boxes.jump))
+    return boxes if 0 < count <= MOST_AT_JUMPS * level.unknowns else smoother
 
 
 def faces_at_jumps(level: ViscosityLevel, jump: float) -> Vector:
