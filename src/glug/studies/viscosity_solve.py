@@ -79,7 +79,7 @@ def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any
         repeats = REPEATS if solver == "box" else 0
         choices: Any = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
     else:
-        choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid", jumps)
+        choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid", jumps=jumps)
     residuals: list[float] = []
     return numbers(solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals), residuals)
 
