@@ -14,7 +14,7 @@ import numpy as np
 from glug.grids.kernels_octree import face_at, level_at, of_axis
 from glug.jit import kernel, prange
 
-MOST = 256  # entries of a row or sample; the largest seen is 90
+MOST = 256  # entries of a row or sample; the longest rows of random trees have 39
 CHUNK = np.int64(512)  # leaves or rows that one thread takes at a time
 
 
