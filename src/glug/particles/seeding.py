@@ -160,7 +160,7 @@ def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: in
     merged = kernels.crowded_pairs(p.volume, p.start, most, kept, absorbed, share)
     if merged:
         for name, values in p.attributes.items():
-            if name not in ("volume", "id", "liquid"):
+            if name != "volume" and name not in p.INTEGERS:
                 kernels.blend_pairs(values, kept[:merged], absorbed[:merged], share[:merged])
     found = np.empty(grid.cells, np.int32)
     count = kernels.sparse_cells(p.start, band, least, found)

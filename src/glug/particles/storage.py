@@ -15,7 +15,7 @@ class Particles:
 
     position [m], velocity [m/s], volume [m3], age [s]: float32; id: int32, never reused.
     Optional: affine (n, 9) the velocity gradient times dx, by rows; temperature [C]; viscosity [Pa s]; liquid
-    (int32, index of the scene's liquid).
+    (int32, index of the scene's liquid); bubble (int32, the bubble beside it: see `physics.bubble_tracking`).
     """
 
     attributes: dict[str, np.ndarray]
@@ -23,7 +23,7 @@ class Particles:
     start: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int32))  # first particle of every cell
 
     WIDTHS: ClassVar = {"position": 3, "velocity": 3, "affine": 9}
-    INTEGERS: ClassVar = ("id", "liquid")
+    INTEGERS: ClassVar = ("id", "liquid", "bubble")
 
     @classmethod
     def empty(cls, names: tuple[str, ...] = ()) -> "Particles":

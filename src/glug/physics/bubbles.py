@@ -61,6 +61,7 @@ class Bubbles:
             (contacts.cell[ends[r] : ends[r + 1]], contacts.link[ends[r] : ends[r + 1]]) for r in self.number
         ]
         self._mask = mask
+        self.growth: np.ndarray | None = None  # [m3/s] that every region is to gain
         self.low_rank = LowRank(mask, self._rows, -1.0 / self.C.reshape(-1, 1, 1))
         self._group(contacts)
 
@@ -109,16 +110,22 @@ class Bubbles:
         B = sparse.coo_matrix((link, (cell, bubble)), shape=(A.shape[0], len(self))).tocsr()
         return sparse.bmat([[A, -B], [-B.T, sparse.diags(self.C)]], format="csr")
 
-    def wanted(self, velocity: Staggered, solid: SolidField, growth: np.ndarray | None = None) -> np.ndarray:
-        """w: `growth` (per region, over dx^2) minus the net outflow of every bubble [m/s]."""
+    def outflow(self, velocity: Staggered, solid: SolidField) -> np.ndarray:
+        """What every bubble loses to liquid and moving solids, over dx^2 [m/s]."""
         layers = np.zeros((self.liquid.shape[0], len(self.regions)))
         air_kernels.outflow(self.regions.label, self.liquid, *velocity, *solid.area, layers)
         if solid.velocity is not None and solid.clear is not None:
             air_kernels.solid_outflow(self.regions.label, *solid.velocity, *solid.clear, layers)
-        w = -layers.sum(axis=0)[self.number]
-        return w if growth is None else w + growth[self.number]
+        return layers.sum(axis=0)[self.number]
 
-    def balance(self, rhs: np.ndarray, w: np.ndarray, growth: np.ndarray | None = None) -> None:
+    def right_hand_side(self, rhs: np.ndarray, velocity: Staggered, solid: SolidField, dx: float) -> np.ndarray:
+        """w, of the bubbles, when `rhs` is that of the liquid; it is made consistent, in place."""
+        growth = np.zeros(len(self)) if self.growth is None else self.growth[self.number] / dx**2
+        w = growth - self.outflow(velocity, solid)
+        self._balance(rhs, w, growth)
+        return w
+
+    def _balance(self, rhs: np.ndarray, w: np.ndarray, growth: np.ndarray) -> None:
         """Make the right-hand sides of groups without open air sum to zero, in place.
 
         What bubbles are to grow is taken from the liquid; the rest, of solids that compress the group, is shared by
@@ -131,9 +138,7 @@ class Bubbles:
         liquid_cells = np.bincount(self._part_group, cells, count)
         air_cells = np.bincount(self._bubble_group, self.regions.cells[self.number], count)
         sums = np.bincount(self._part_group, total, count) + np.bincount(self._bubble_group, w, count)
-        grown = np.zeros(count)
-        if growth is not None:
-            grown = np.bincount(self._bubble_group, growth[self.number], count)
+        grown = np.bincount(self._bubble_group, growth, count)
         share = np.where(self.pinned, 0.0, -(sums - grown) / np.maximum(liquid_cells + air_cells, 1))
         taken = np.where(self.pinned, 0.0, -grown / np.maximum(liquid_cells, 1))
         amount = (share + taken)[self._part_group].astype(np.float32)

@@ -307,3 +307,19 @@ def mark_regions(label, wanted, out):
             for k in range(nk):
                 r = label[i, j, k]
                 out[i, j, k] = r >= 0 and wanted[r] != 0
+
+
+@kernel(parallel=True)
+def weigh_links(axis, phi, ratio, link):
+    """Divide links by the density on their face over the liquid's; `ratio` is that of air (Goldade 2021, eq. 3.14)."""
+    ni, nj, nk = phi.shape
+    one = np.float32(1.0)
+    di, dj, dk = axis == 0, axis == 1, axis == 2
+    for slab in prange(di, ni):
+        i = np.int64(slab)
+        for j in range(dj, nj):
+            for k in range(dk, nk):
+                a, b = phi[i - di, j - dj, k - dk], phi[i, j, k]
+                inner, outer = min(a, b), max(a, b)
+                share = one if outer < ZERO else (inner / (inner - outer) if inner < ZERO else ZERO)
+                link[i, j, k] /= share + (one - share) * ratio

@@ -18,7 +18,7 @@ from glug.geometry.solids import SolidField
 from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels, kernels_pressure
-from glug.physics.air_regions import AirRegions, find_air_regions
+from glug.physics.air_regions import find_air_regions
 from glug.physics.bubble_levels import bubble_hierarchy
 from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
@@ -47,6 +47,7 @@ class PressureProblem:
     system: PressureLevel
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
     bubbles: Bubbles | None = None  # closed air that keeps its volume; None where all air is at p = 0
+    parts: Components | None = None  # of the liquid, where air has pressures too
     _multigrid: Preconditioner | None = None
     _unmet: float = 0.0  # [m/s], by the last right-hand side
 
@@ -83,12 +84,17 @@ class PressureProblem:
     def body_rows(self) -> list[Rows]:
         return [] if self.bodies is None else self.bodies.rows(self.liquid)
 
-    def close_air(self) -> AirRegions:
+    def close_air(self) -> Bubbles:
         """Give every closed part of the air a pressure of its own; the window must hold all the air there is."""
         regions = find_air_regions(self.liquid, self.solid.area)
         links, mask = self.system.links, self.system.mask
         self.bubbles, self._multigrid = Bubbles(regions, self.liquid, self.components, links, mask), None
-        return regions
+        return self.bubbles
+
+    @property
+    def wet(self) -> np.ndarray:
+        """The cells with liquid at their centres (uint8)."""
+        return self.liquid if self.parts is None else (self.parts.label >= 0).view(np.uint8)
 
     @property
     def operator(self) -> System:
@@ -113,7 +119,7 @@ class PressureProblem:
             unmet = self.components.compatibility(rhs, self.liquid, self.system.links)
             self._unmet = float(np.abs(unmet).max(initial=0.0))
         if correction is not None:
-            components = self.components
+            components = self.parts or self.components
             correction.add_to(rhs, components.label, len(components.cells), self.solid.openness, self.grid)
         if self.bubbles is not None:
             return rhs
@@ -165,22 +171,19 @@ class PressureProblem:
         floor: float = 0.0,
         correction: VolumeCorrection | None = None,
         solver: str = "multigrid",
-        growth: np.ndarray | None = None,
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
-        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg`, `ic-cg` or `reference`; `growth` [m3/s]
-        is what every air region is to gain, if there are bubbles. Where closed liquid is compressed, `imbalance` of the
-        statistics is the mean divergence that is left.
+        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg`, `ic-cg` or `reference`. Where closed
+        liquid is compressed, `imbalance` of the statistics is the mean divergence that is left.
         """
         b = self.right_hand_side(velocity, correction)
         q = self.grid.scalar(dtype=np.float64)
+        w = np.zeros(0)  # the right-hand side of the bubbles
         if self.bubbles is not None:
-            growth = None if growth is None else growth / self.grid.dx**2
-            w = self.bubbles.wanted(velocity, self.solid, growth)
-            self.bubbles.balance(b, w, growth)
+            w = self.bubbles.right_hand_side(b, velocity, self.solid, self.grid.dx)
         if solver == "reference":
-            stats = self._solve_assembled(b, q, w if self.bubbles is not None else np.zeros(0))
+            stats = self._solve_assembled(b, q, w)
         else:
             if self.bubbles is not None:
                 self.bubbles.low_rank.add((w / self.bubbles.C).reshape(-1, 1), (b,))
@@ -197,7 +200,7 @@ class PressureProblem:
         return q, stats
 
     def _solve_assembled(self, b: np.ndarray, q: np.ndarray, w: np.ndarray) -> SolveStats:
-        """The reference solve; `w` is the right-hand side of the bubbles."""
+        """The reference solve."""
         matrix, bubbles = assemble_pressure(self), self.bubbles
         if bubbles is None:
             return direct_solve("pressure", self.system.mask, (b,), (q,), matrix)

@@ -14,6 +14,7 @@ from glug.scene.liquids import Liquid
 from glug.scene.messages import one_line
 from glug.scene.model import Count, Model, NonNegative, Positive, Vector, fail, nearest, two_or_three
 
+MOST_AIR = 0.1  # density of two-phase air over that of the lightest liquid
 SIDES = ("left", "right", "bottom", "top", "back", "front")
 """-x, +x, -y, +y, -z, +z"""
 
@@ -137,8 +138,6 @@ class Scene(Model):
                 raise fail("'stokes' is available in 2D scenes only; valid here: 'split'", "solver.coupling")
             if "slip" in self.domain.sides.values():
                 raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
-            if self.solver.air != "vacuum":
-                raise fail(f"'{self.solver.air}' does not go with coupling = 'stokes'; valid: 'vacuum'", "solver.air")
             if self.solver.tiles:
                 raise fail("tiles belong to the pressure solve of 'split'; 'stokes' has none", "solver.tiles")
         if self.solver.tiles and any(solid.free for solid in self.solids):
@@ -150,6 +149,7 @@ class Scene(Model):
                 f"no liquid is called '{self.solver.tile_liquid}' (valid: all, {', '.join(self.liquids)})",
                 "solver.tile_liquid",
             )
+        self._check_air()
         for key, shape in self.shapes():
             shape.require_files(key)
         for i, solid in enumerate(self.solids):
@@ -170,6 +170,26 @@ class Scene(Model):
             for i, item in enumerate(getattr(self, group))
             if item.shape is not None
         ]
+
+    def _check_air(self) -> None:
+        air, lightest = self.solver.air, min(liquid.density for liquid in self.liquids.values())
+        if air != "vacuum" and self.solver.coupling == "stokes":
+            raise fail(f"'{air}' does not go with coupling = 'stokes'; valid there: 'vacuum'", "solver.air")
+        if air != "vacuum" and (self.sources or self.sinks) and "open" not in self.domain.sides.values():
+            raise fail(
+                f"sources and sinks need an open side of the domain with '{air}': closed air does not give way",
+                "solver.air",
+            )
+        if air != "vacuum" and any(solid.free for solid in self.solids):
+            raise fail(f"'{air}' does not go with solids that have a density yet; valid there: 'vacuum'", "solver.air")
+        if air == "two-phase" and len({liquid.density for liquid in self.liquids.values()}) > 1:
+            raise fail("'two-phase' does not go with liquids of several densities; valid: 'constraint'", "solver.air")
+        if air == "two-phase" and self.solver.air_density > MOST_AIR * lightest:
+            raise fail(
+                f"air has no inertia of its own: at most {MOST_AIR * lightest:g}, a tenth of the liquid's density, "
+                f"got {self.solver.air_density:g}",
+                "solver.air_density",
+            )
 
     def _check_densities(self) -> None:
         (first, reference), *others = self.liquids.items()

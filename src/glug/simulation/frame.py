@@ -24,6 +24,7 @@ class StepStats:
     seconds: dict[str, float] = field(default_factory=dict)  # wall time by stage
     solves: dict[str, SolveStats] = field(default_factory=dict)  # by stage: pressure, viscosity, ...
     warnings: list[str] = field(default_factory=list)
+    bubbles: list[dict[str, float]] = field(default_factory=list)  # id, volume and rest volume [m3] of closed air
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,8 @@ class Setting:
             names.append("temperature")
         if len(self.scene.liquids) > 1:
             names.append("liquid")
+        if self.closed_air:
+            names.append("bubble")
         return tuple(names)
 
     @cached_property
@@ -116,7 +118,7 @@ class Setting:
         position = self._with_bodies(position, bodies or [], pad * self.dx)
         for a in range(self.dim):
             cells = self.scene.domain.shape[a]
-            if self.closed_air:
+            if self.scene.solver.air != "vacuum":  # all of it counts
                 first, last = -BORDER, cells + BORDER
             elif len(position):
                 first = math.floor((float(position[:, a].min()) - self.origin[a]) / self.dx) - pad

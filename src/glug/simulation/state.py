@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glug.particles.storage import Particles
+from glug.physics.bubble_tracking import BubbleMemory
 from glug.scene.free_motion import FreeMotion
 
 BODY_ARRAYS = ("R", "centre", "rest", "velocity_of_centre", "spin")  # in the order of FreeMotion's fields
@@ -23,6 +24,7 @@ class State:
     bodies: list[FreeMotion] = field(default_factory=list)  # the rigid bodies
     pressed: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # their acceleration by contact, last step
     contact: np.ndarray = field(default_factory=lambda: np.zeros(0))  # MuJoCo's state
+    bubbles: BubbleMemory = field(default_factory=BubbleMemory)  # names and rest volumes, where air is tracked
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
 
     def save(self) -> dict[str, np.ndarray]:
@@ -34,6 +36,8 @@ class State:
                 data[f"bodies.{name}"] = np.array([getattr(body, name) for body in self.bodies])
             data["bodies.pressed"], data["bodies.contact"] = self.pressed, self.contact
         data["counters"] = np.array([self.step, self.frame, self.substep, self.particles.next_id], np.int64)
+        if len(self.bubbles.names):
+            data |= self.bubbles.save()
         return data
 
     @classmethod
@@ -48,4 +52,5 @@ class State:
             rows = zip(*(np.array(data[f"bodies.{name}"]) for name in BODY_ARRAYS))
             state.bodies = [FreeMotion(*row) for row in rows]
             state.pressed, state.contact = np.array(data["bodies.pressed"]), np.array(data["bodies.contact"])
+        state.bubbles = BubbleMemory.restore(data)
         return state

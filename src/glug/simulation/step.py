@@ -15,13 +15,14 @@ from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
-from glug.physics import advection, heat
+from glug.physics import advection, bubble_tracking, heat
 from glug.physics.densities import distance_of, mobility_of
 from glug.physics.octree_viscosity import Adapted, OctreeViscosity
 from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
 from glug.physics.tiles import TiledPressure
+from glug.physics.two_phase import two_phase_problem
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.volume import VolumeCorrection
@@ -50,6 +51,7 @@ class Step:
         self.solves: dict[str, SolveStats] = {}
         self.warnings: list[str] = []
         self.level: np.ndarray | None = None  # of the octree's leaves, where one is used
+        self.bubbles: list[dict[str, float]] = []
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -79,9 +81,9 @@ class Step:
             others = [distance_of(n, state.particles, grid, solid) for n in setting.other_densities]
             ratios = [setting.density_ratios[n] for n in setting.other_densities]
             mobility = mobility_of(others, ratios, grid) if others else None
-            problem = PressureProblem.build(grid, phi, solid, bodies, mobility)
+            problem = self.pressure_problem(grid, phi, solid, bodies, mobility)
             if setting.closed_air:
-                problem.close_air()
+                self.track_bubbles(problem, fraction, dt)
             self.tiled = self.tiles(problem, others)
             correction = self.volume_correction(grid, fraction, dt)
             del fraction
@@ -99,7 +101,7 @@ class Step:
             q = self.split(problem, phi, velocity, reached, dt, correction)
         with self.stage("extrapolate"):
             layers = math.ceil(setting.scene.time.cfl) + 2
-            extend(grid, velocity, solid, problem.liquid, reached, layers, stick=setting.viscous)
+            extend(grid, velocity, solid, problem.wet, reached, layers, stick=setting.viscous)
             speed = fastest(velocity)
             if not math.isfinite(speed):
                 raise SolverError("a velocity is not finite")
@@ -180,6 +182,35 @@ class Step:
         if gain == 0.0:
             return None
         return VolumeCorrection.measure(self.state.particles, fraction, grid, gain, dt)
+
+    def pressure_problem(
+        self,
+        grid: Grid,
+        phi: np.ndarray,
+        solid: SolidField,
+        bodies: RigidBodies | None,
+        mobility: Staggered | None,
+    ) -> PressureProblem:
+        solver = self.setting.scene.solver
+        if solver.air == "two-phase":
+            return two_phase_problem(grid, phi, solid, solver.air_density / self.setting.density)
+        return PressureProblem.build(grid, phi, solid, bodies, mobility)
+
+    def track_bubbles(self, problem: PressureProblem, fraction: np.ndarray, dt: float) -> None:
+        """Name the parts of the air, and ask of each to have the volume that it had."""
+        state = self.state
+        bubbles = problem.close_air()
+        regions = bubbles.regions
+        volume = regions.volume(problem.grid, problem.solid.openness, fraction)
+        tracked = bubble_tracking.follow(state.bubbles, state.particles, regions, volume)
+        state.bubbles = tracked.memory
+        gain = CORRECTION_GAIN * self.setting.scene.solver.volume_correction
+        bubbles.growth = tracked.growth(volume, dt, gain)
+        self.bubbles = [
+            {"id": int(name), "volume": float(v), "rest": float(rest), "cells": int(cells)}
+            for name, v, rest, cells in zip(tracked.memory.names, volume, tracked.memory.rest, regions.cells)
+            if np.isfinite(rest)
+        ]
 
     def project(
         self,
@@ -273,7 +304,7 @@ class Step:
         with self.stage("project"):
             q = self.project("project", problem, velocity, dt, correction)
         with self.stage("viscosity"):
-            extend(problem.grid, velocity, problem.solid, problem.liquid, reached, 2, stick=True)
+            extend(problem.grid, velocity, problem.solid, problem.wet, reached, 2, stick=True)
             self.viscosity(problem, phi, velocity, dt)
         with self.stage("pressure"):
             return q + self.project("pressure", problem, velocity, dt, correction)  # both act within the step
@@ -394,6 +425,7 @@ class Step:
             seconds=self.seconds,
             solves=self.solves,
             warnings=warnings,
+            bubbles=self.bubbles,
         )
 
 

@@ -1,0 +1,65 @@
+"""Kernels of bubble tracking: which particles lie beside which air regions."""
+
+import numpy as np
+
+from glug.jit import kernel, prange
+
+FRESH, NONE = np.int32(0), np.int32(1)  # a particle without a past, and one beside no air
+
+
+@kernel(inline=True)
+def region_at(label, i, j, k):
+    ni, nj, nk = label.shape
+    if 0 <= i < ni and 0 <= j < nj and 0 <= k < nk:
+        return label[i, j, k]
+    return np.int32(-1)
+
+
+@kernel
+def count_edges(label, start, bubble, index_of, edges, fresh):
+    """Count, for every region, the particles in its cells and beside them: by their old bubble, and without a past."""
+    ni, nj, nk = label.shape
+    for i in range(ni):
+        for j in range(nj):
+            for k in range(nk):
+                c = (i * nj + j) * nk + k
+                if start[c + 1] == start[c]:
+                    continue
+                for side in range(7):
+                    r = region_at(
+                        label,
+                        i + (side == 1) - (side == 2),
+                        j + (side == 3) - (side == 4),
+                        k + (side == 5) - (side == 6),
+                    )
+                    if r < 0:
+                        continue
+                    for n in range(start[c], start[c + 1]):
+                        b = bubble[n, 0]
+                        if b == FRESH:
+                            fresh[r] += 1
+                        elif b > NONE and index_of[b] >= 0:
+                            edges[index_of[b], r] += 1
+
+
+@kernel(parallel=True)
+def rename(label, start, names, bubble):
+    """Every particle takes the name of the region at its cell, or else beside it."""
+    ni, nj, nk = label.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                c = (i * nj + j) * nk + k
+                name = NONE
+                for side in range(7):
+                    r = region_at(
+                        label,
+                        i + (side == 1) - (side == 2),
+                        j + (side == 3) - (side == 4),
+                        k + (side == 5) - (side == 6),
+                    )
+                    if r >= 0 and name == NONE:
+                        name = names[r]
+                for n in range(start[c], start[c + 1]):
+                    bubble[n, 0] = name

@@ -1,0 +1,29 @@
+"""Liquid and air in one projection: a pressure in every open cell, and the density of what is on each face."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from glug.geometry.solids import SolidField
+from glug.grids.regular import Grid
+from glug.physics import kernels_bubbles, kernels_pressure
+from glug.physics.components import find_components
+from glug.physics.pressure import PressureProblem
+
+
+def two_phase_problem(grid: Grid, phi: np.ndarray, solid: SolidField, ratio: float) -> PressureProblem:
+    """`ratio` is the density of air over that of the liquid, whose distance is `phi`.
+
+    q = p dt / (rho dx) with the liquid's density. The outermost cells of the window are at p = 0 where they are open.
+    """
+    fluid = np.full(grid.shape, np.float32(grid.dx), np.float32)
+    inner = tuple(slice(1, -1) if a < grid.dim else slice(None) for a in range(3))
+    fluid[inner] = -np.float32(grid.dx)
+    problem = PressureProblem.build(grid, fluid, solid)
+    system = problem.system
+    for a in grid.axes:
+        kernels_bubbles.weigh_links(a, phi, np.float32(ratio), system.links[a])
+    kernels_pressure.sum_links(*system.links, problem.liquid, system.diagonal)
+    wet = ((phi < 0.0) & (problem.liquid > 0)).view(np.uint8)
+    parts = find_components(wet, solid.area, system.links)
+    return replace(problem, system=replace(system), parts=parts)

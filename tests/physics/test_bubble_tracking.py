@@ -1,0 +1,97 @@
+"""Bubbles keep their names and their rest volumes over merges and splits; voids are told from bubbles."""
+
+import numpy as np
+import pytest
+
+from glug.grids.regular import CENTRE, Grid
+from glug.particles.storage import Particles
+from glug.physics.air_regions import AirRegions, label_regions
+from glug.physics.bubble_tracking import BubbleMemory, follow, inherit, rest_volumes, significant
+
+
+def shared(edges, old_rest, volume, is_open=None):
+    edges, volume = np.array(edges, bool), np.array(volume, float)
+    nobody = np.zeros(len(volume), bool)
+    return rest_volumes(edges, np.array(old_rest, float), volume, nobody, nobody if is_open is None else is_open)
+
+
+@pytest.mark.parametrize(
+    "edges, old_rest, volume",
+    [
+        ([[1, 0], [0, 1]], [3.0, 2.0], [2.9, 2.2]),  # as before
+        ([[1], [1]], [3.0, 2.0], [4.7]),  # a merge
+        ([[1, 1, 1]], [5.0], [1.1, 2.0, 1.7]),  # a split
+        ([[1, 1, 0], [0, 1, 1], [0, 0, 1]], [3.0, 2.0, 1.0], [1.3, 3.1, 1.4]),  # both at once
+        ([[1, 0], [0, 0]], [3.0, 2.0], [2.5, 1.0][:2]),  # one vanishes, another has no ancestor
+    ],
+)
+def test_rest_volume_is_conserved(edges, old_rest, volume):
+    rest, _ = shared(edges, old_rest, volume)
+    assert rest.sum() == pytest.approx(sum(old_rest), rel=1e-12)
+
+
+def test_one_to_one_keeps_each_rest_volume():
+    rest, void = shared([[0, 1], [1, 0]], [3.0, 2.0], [2.9, 2.2])
+    np.testing.assert_allclose(rest, [2.0, 3.0], rtol=1e-15)
+    assert not void.any()
+
+
+def test_a_split_shares_by_the_volumes_there_are():
+    rest, _ = shared([[1, 1]], [6.0], [1.0, 3.0])
+    np.testing.assert_allclose(rest, [1.5, 4.5], rtol=1e-15)
+
+
+def test_a_bubble_without_ancestors_is_a_void_that_shrinks_to_nothing():
+    rest, void = shared([[1, 0]], [3.0], [3.0, 0.5])
+    np.testing.assert_array_equal(void, [False, True])
+    assert rest[1] == 0.0
+
+
+def test_air_cut_off_from_the_open_keeps_the_volume_it_has():
+    is_open = np.array([True, False])
+    rest, void = shared([[1, 1]], [np.inf], [100.0, 4.0], is_open)
+    assert rest[0] == np.inf and rest[1] == 4.0
+    assert not void.any()
+
+
+def test_few_particles_of_a_film_make_no_edge():
+    np.testing.assert_array_equal(significant(np.array([[100, 2], [3, 200]])), np.eye(2, dtype=bool))
+
+
+def test_the_largest_heir_keeps_the_name():
+    memory = BubbleMemory(np.array([5, 7], np.int32), np.array([3.0, 2.0]), 9)
+    names, next_name = inherit(np.array([[1, 1, 0], [0, 0, 1]], bool), memory, np.array([1.0, 2.0, 2.0]))
+    assert list(names) == [9, 5, 7]
+    assert next_name == 10
+
+
+def regions_of(air: np.ndarray) -> AirRegions:
+    area = tuple(np.ones([n + (a == b) for b, n in enumerate(air.shape)], np.float32) for a in range(3))
+    label, count = label_regions(air.astype(np.uint8), area)
+    return AirRegions(label, np.bincount(label[label >= 0], minlength=count), np.zeros(count, bool))
+
+
+def test_particles_carry_names_through_a_split():
+    grid = Grid(1.0, (16, 8, 8))
+    x = grid.points(CENTRE)
+    particles = Particles.empty(("bubble",))
+    inside = (np.abs(x - (8, 4, 4)) < (5, 2, 2)).all(axis=-1)
+    particles.append(x[~inside].astype(np.float32), volume=np.float32(1.0))
+    particles.sort(grid)
+
+    def see(memory, air):
+        regions = regions_of(air)
+        return follow(memory, particles, regions, regions.cells.astype(float))
+
+    first = see(BubbleMemory(), inside)
+    assert list(first.memory.rest) == [inside.sum()] and not first.void.any()
+    wall = np.abs(x[..., 0] - 7.5) < 1.0
+    second = see(first.memory, inside & ~wall)
+    assert len(second.memory.names) == 2 and not second.void.any()
+    assert second.memory.rest.sum() == pytest.approx(inside.sum(), rel=1e-12)
+    assert first.memory.names[0] in second.memory.names
+    # A hole among particles that lie beside no air has no ancestor.
+    hole = (np.abs(x - (1.5, 1.5, 1.5)) < 0.1).all(axis=-1)
+    third = see(second.memory, (inside & ~wall) | hole)
+    assert list(third.void) == [True, False, False]
+    np.testing.assert_array_less(third.growth(np.ones(3), 0.1, 0.1)[0], 0.0)
