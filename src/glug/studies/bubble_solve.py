@@ -1,0 +1,175 @@
+"""`glug bench bubbles`: what air costs a pressure solve.
+
+What does a projection cost with constraint bubbles, with two phases (1000:1) and with a free surface, by multigrid and
+by the diagonal? `column` is a closed tank of water with a large bubble and many small ones in it, as in Goldade 2021,
+section 4.5.2, to 1e-5. And what do bubbles add to the pressure solve and to the step of the scene `water-cooler`
+(section 4.5.1)? There both are solved from the same velocities, at moments of one run.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from glug.studies import isolated
+from glug.studies.registry import BenchOptions
+from glug.studies.rows import BenchRow, aligned
+from glug.studies.viscosity_solve import row
+
+RESOLUTION = 128
+TOLERANCE, LIMIT = 1e-5, 6000
+SMALL = 100  # bubbles
+RATIO = 1e-3  # density of air over water
+CASES = {
+    "free surface, multigrid": ("vacuum", "multigrid"),
+    "constraint, coupled multigrid": ("constraint", "multigrid"),
+    "constraint, diagonal": ("constraint", "jacobi-cg"),
+    "two-phase, multigrid": ("two-phase", "multigrid"),
+    "two-phase, diagonal": ("two-phase", "jacobi-cg"),
+}
+COOLER, MOMENTS, BETWEEN = 104, 6, 8  # cells, and frames from one moment to the next
+# Goldade 2021, section 4.5.2: iterations and seconds of one substep with 13.7 million unknowns, on 16 cores.
+PUBLISHED = {"coupled multigrid": (15, 15.9), "diagonal": (750, 98.0), "two-phase, diagonal": (1752, None)}
+
+
+def column(n: int):  # type: ignore[no-untyped-def]
+    """Grid, distance of the water and solids: a closed box of 1 x 2 x 1 at n cells along its height, with bubbles."""
+    from glug.geometry.solids import Walls, sample_solids
+    from glug.grids.regular import CENTRE, Grid
+
+    dx, wide = 2.0 / n, -(-n // 2)
+    shape = tuple(-(-(m + 6) // 8) * 8 for m in (wide, n, wide))
+    grid = Grid(dx, (shape[0], shape[1], shape[2]), (-3, -3, -3))
+    solid = sample_solids(grid, Walls((0.0, 0.0, 0.0), (1.0, 2.0, 1.0)), [], 0.0)
+    x, y, z = grid.coordinates(CENTRE)
+    phi = np.broadcast_to((y - 1.8)[None, :, None], grid.shape).astype(np.float32)
+    rng = np.random.default_rng(0)
+    centres = rng.uniform((0.1, 0.1, 0.1), (0.9, 1.6, 0.9), (SMALL, 3))
+    radii = rng.uniform(1.0, 4.0, SMALL) * dx
+    for centre, radius in [((0.5, 0.6, 0.5), 0.25), *zip(centres, radii)]:
+        away = (x - centre[0])[:, None, None] ** 2 + (y - centre[1])[None, :, None] ** 2
+        bubble = radius - np.sqrt(away + (z - centre[2])[None, None, :] ** 2)
+        np.maximum(phi, bubble, out=phi)
+    return grid, phi, solid
+
+
+def _solve(n: int, case: str) -> dict[str, Any]:
+    from glug.physics.pressure import PressureProblem
+    from glug.physics.two_phase import two_phase_problem
+
+    air, solver = CASES[case]
+    grid, phi, solid = column(n)
+    begin = time.perf_counter()
+    if air == "two-phase":
+        problem = two_phase_problem(grid, phi, solid, RATIO)
+    else:
+        problem = PressureProblem.build(grid, phi, solid)
+    bubbles = 0
+    if air == "constraint":
+        bubbles = len(problem.close_air())
+    setup = time.perf_counter() - begin
+    velocity = grid.staggered()
+    velocity[1][:] = -0.1
+    begin = time.perf_counter()
+    _, stats = problem.project(velocity, tolerance=TOLERANCE, max_iterations=LIMIT, solver=solver)
+    return {
+        "iterations": stats.iterations,
+        "residual": stats.residual,
+        "seconds": time.perf_counter() - begin - stats.setup_seconds,
+        "setup": setup + stats.setup_seconds,
+        "unknowns": stats.unknowns + bubbles,
+        "bubbles": bubbles,
+    }
+
+
+def measure(n: int, case: str, threads: int) -> dict[str, Any]:
+    """Solve once in this process, after a small one that loads or compiles the kernels."""
+    from glug.jit import set_threads
+
+    set_threads(threads)
+    _solve(32, case)
+    return {**_solve(n, case), "peak": isolated.peak_bytes()}
+
+
+def measure_cooler(n: int, threads: int) -> dict[str, Any]:
+    """Seconds of pressure with and without bubbles at moments of one run, and of whole steps."""
+    from glug.jit import set_threads
+    from glug.physics.pressure import PressureProblem
+    from glug.scene import load
+    from glug.simulation import Simulation
+    from glug.simulation.step import Step
+
+    set_threads(threads)
+    found: dict[str, list[float]] = {k: [] for k in ("free", "bubbles", "tracking", "step", "its_free", "its", "count")}
+    simulation = Simulation(load("water-cooler", {"domain.resolution": n, "time.frames": MOMENTS * BETWEEN}))
+    scene, setting, state = simulation.scene, simulation.setting, simulation.state
+    tolerance, most = scene.solver.tolerance.pressure, scene.solver.max_iterations
+    while state.frame < scene.time.frames:
+        stats = simulation.step_once()
+        if state.substep != 0 or state.frame % BETWEEN:
+            continue
+        step = Step(setting, state)
+        grid = setting.window(state.particles.position)
+        state.particles.sort(grid)
+        solid, phi, _ = step.geometry(grid)
+        velocity = _velocity(step, grid, stats.dt)
+        for air in ("free", "bubbles"):
+            problem, mine = PressureProblem.build(grid, phi, solid), tuple(u.copy() for u in velocity)
+            begin = time.perf_counter()
+            if air == "bubbles":
+                found["count"].append(len(problem.close_air()))
+                found["tracking"].append(time.perf_counter() - begin)
+            _, solve = problem.project((mine[0], mine[1], mine[2]), tolerance=tolerance, max_iterations=most)
+            found[air].append(time.perf_counter() - begin)
+            found["its" if air == "bubbles" else "its_free"].append(solve.iterations)
+        found["step"].append(sum(stats.seconds.values()))
+    return found
+
+
+def _velocity(step: Any, grid: Any, dt: float) -> Any:
+    from glug.particles import transfer
+
+    velocity, reached = transfer.to_grid(step.state.particles, grid, step.setting.particle_volume)
+    step.fill_gaps(grid, velocity, reached)
+    velocity[1][:] += np.float32(dt * step.setting.gravity[1])
+    return velocity
+
+
+def bench(options: BenchOptions) -> list[BenchRow]:
+    """A row per case, each in its own process; prints the tables."""
+    n = options.resolution or RESOLUTION
+    threads = max(options.threads)
+    head = ["case", "unknowns", "bubbles", "iterations", "set-up s", "solve s", "GB", "residual"]
+    rows, lines = [], [head]
+    for case in CASES if options.solver in (None, "all") else (options.solver,):
+        r = isolated.call(f"{__name__}:measure", n=n, case=case, threads=threads)
+        rows.append(row(f"column/{case}", case, n, threads, r))
+        seconds = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{r['peak'] / 1e9:.2f}", f"{r['residual']:.1e}"]
+        lines.append([case, str(r["unknowns"]), str(r["bubbles"]), str(r["iterations"]), *seconds])
+    for name, (iterations, taken) in PUBLISHED.items():
+        shown = "-" if taken is None else f"{taken}"
+        lines.append([f"published, 16 cores: {name}", "13700000", "-", str(iterations), "-", shown, "-", "-"])
+    options.say(aligned(lines))
+    if options.solver in (None, "all"):
+        rows += _cooler(options, threads)
+    return rows
+
+
+def _cooler(options: BenchOptions, threads: int) -> list[BenchRow]:
+    n = min(options.resolution or COOLER, COOLER)
+    r = {k: np.array(v) for k, v in isolated.call(f"{__name__}:measure_cooler", n=n, threads=threads).items()}
+    with_bubbles, free, step = r["bubbles"].sum(), r["free"].sum(), r["step"].sum()
+    # A step without bubbles is the same but for the pressure.
+    ratio_step = step / (step - with_bubbles + free)
+    finding = 100.0 * r["tracking"].sum() / with_bubbles
+    options.say(
+        f"water-cooler at {n} cells, {len(r['free'])} moments, up to {int(r['count'].max())} bubbles: "
+        f"pressure {with_bubbles / free:.2f}x of the free surface's ({r['its'].mean():.1f} against "
+        f"{r['its_free'].mean():.1f} iterations), finding the air {finding:.1f}% of it, "
+        f"step {ratio_step:.2f}x"
+    )
+    return [
+        BenchRow("water-cooler/pressure", "free surface", n, threads=threads, seconds=float(r["free"].mean())),
+        BenchRow("water-cooler/pressure", "constraint", n, threads=threads, seconds=float(r["bubbles"].mean())),
+        BenchRow("water-cooler/step", "constraint", n, threads=threads, seconds=float(r["step"].mean())),
+    ]
