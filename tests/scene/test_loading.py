@@ -25,6 +25,9 @@ PROMISED = {
     "letter-mixer",
     "water-drop",
     "container-fill",
+    "water-cooler",
+    "rising-bubble",
+    "bubble-tube",
     "chocolate",
 }
 NAMES = [name for name, _ in scenes()]
@@ -156,12 +159,24 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"solver.coupling": "stokes"},
         "solver.coupling: 'stokes' is available in 2D scenes only; valid here: 'split'",
     ),
-    ({"solver.air": "helium"}, "solver.air: 'helium' is not valid; valid: 'vacuum' or 'constraint'"),
     (
         {"solver.tiles": 16, "solver.air": "constraint"},
         "solver.tiles: tiles go with air = 'vacuum' only, not with 'constraint'",
     ),
     ({"solver.tile_liquid": "oil"}, "solver.tile_liquid: no liquid is called 'oil' (valid: all, water)"),
+    ({"solver.air": "helium"}, "solver.air: 'helium' is not valid; valid: 'vacuum', 'constraint' or 'two-phase'"),
+    (
+        {"solver.air": "constraint", "sinks": [{"shape": PLATE}]},
+        "solver.air: sources and sinks need an open side of the domain with 'constraint': closed air does not give way",
+    ),
+    (
+        {"solver.air": "constraint", "solids": [{"name": "ball", "shape": PLATE, "density": 500}]},
+        "solver.air: 'constraint' does not go with solids that have a density yet; valid there: 'vacuum'",
+    ),
+    (
+        {"solver.air": "two-phase", "solver.air_density": 500},
+        "solver.air_density: air has no inertia of its own: at most 99.82, a tenth of the liquid's density, got 500",
+    ),
     ({"time.cfl": 0}, "time.cfl: must be greater than 0, got 0"),
     ({"time.cfl": 0, "time.fps": -1}, "time.fps: must be greater than 0, got -1 (and 1 more)"),
     ({"gravity": [0, "down", 0]}, "gravity.1: must be a number, got 'down'"),

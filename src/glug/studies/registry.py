@@ -88,6 +88,10 @@ STUDIES: Mapping[str, Entry] = {
     ),
     "splash-tank": Entry("glug.studies.tiles", "Goldade 2021, Figure 4.12: a splash in affine tiles, after a second"),
     "sinking-bubble": Entry("glug.studies.sinking_bubble", "a heavy bubble sinks: affine against two phases"),
+    "rising-bubble": Entry("glug.studies.rising_bubble", "a bubble rises and breaks up: drift of its volumes"),
+    "water-cooler": Entry(
+        "glug.studies.water_cooler", "a bottle empties: minima of its outflow with bubbles and in a vacuum"
+    ),
     "sheet-viscosity": Entry(
         "glug.studies.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
     ),
@@ -98,6 +102,7 @@ STUDIES: Mapping[str, Entry] = {
 
 BENCHES: Mapping[str, Entry] = {
     "bodies": Entry("glug.studies.many_bodies", "projection of a tank with 100 rigid bodies, known and coupled"),
+    "bubbles": Entry("glug.studies.bubble_solve", "projections with bubbles, two phases and a free surface"),
     "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
     "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
     "octree-viscosity": Entry(
