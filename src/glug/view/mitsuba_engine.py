@@ -20,6 +20,7 @@ from glug.scene import Scene
 from glug.scene.materials import linear
 from glug.scene.solid_mesh import rest_mesh
 from glug.view.camera import Camera
+from glug.view.contact import pressed
 from glug.view.denoise import clean_mean
 from glug.view.material import Material
 from glug.view.picture import quantised, tone
@@ -112,7 +113,7 @@ class MitsubaEngine:
         }
         stage |= {name: self._soft_box(name) for name in self.studio.boxes}
         if len(surface.triangles):
-            stage["liquid"] = self._liquid(folder, surface, colours)
+            stage["liquid"] = self._liquid(folder, surface, time, colours)
         for number, solid in enumerate(self.scene.solids):
             if solid.name not in self._solids or solid.sequence is not None:
                 self._solids[solid.name] = creased(*rest_mesh(solid, self.scene.domain, time))
@@ -124,13 +125,15 @@ class MitsubaEngine:
                 stage[f"solid{number}"] = {"type": "ply", "filename": str(path), "bsdf": _solid_surface(solid)}
         return stage
 
-    def _liquid(self, folder: Path, surface: SurfaceMesh, colours: np.ndarray | None) -> dict[str, Any]:
-        vertices = surface.vertices.copy()
+    def _liquid(self, folder: Path, surface: SurfaceMesh, time: float, colours: np.ndarray | None) -> dict[str, Any]:
+        clear = [solid for solid in self.scene.solids if solid.clarity >= CLEAR]
+        vertices, touching, facing = pressed(surface.vertices, clear, time, self.scene.domain.dx)
         spacing = self.scene.domain.dx / self.scene.surface.resolution
         # What stands on the floor goes on below it: no film of air under the liquid.
         vertices[vertices[:, 1] < self.floor + 0.05 * spacing, 1] -= 2 * spacing
         path = folder / "liquid.ply"
         normals = smooth_normals(SurfaceMesh(vertices, surface.triangles, surface.velocities), NORMAL_PASSES)
+        normals[touching] = facing
         write_shaded_ply(path, vertices, surface.triangles, normals, colours)
         shape: dict[str, Any] = {"type": "ply", "filename": str(path)}
         material, scale = self.material, float(max(self.scene.domain.size))

@@ -31,7 +31,7 @@ from glug.view.film import has_video, write_film
 from glug.view.framing import motion_box, scene_camera
 from glug.view.material import Material, material_of
 
-VERSION = 1  # of the look: pictures of another one are made again
+VERSION = 2  # of the look: pictures of another one are made again
 ENGINES = ("auto", "mitsuba", "plain")
 FILMS = ("film.mp4", "film.webp")
 FRAMING_FRAMES = 24  # that the camera is chosen from
