@@ -59,8 +59,8 @@ def test_the_extras_that_are_named_exist():
 
 # The modules of all extras; the command line runs as if none were installed.
 EXTRA_MODULES = (
-    *("pxr", "alembic3d", "imath", "mitsuba", "drjit", "imageio_ffmpeg", "viser", "mujoco", "coacd", "pyamg", "vtk"),
-    *("openvdb", "pyopenvdb", "bpy"),
+    *("pxr", "alembic3d", "imath", "mitsuba", "drjit", "imageio_ffmpeg", "mujoco", "coacd", "pyamg", "vtk"),
+    *("pyvista", "playwright", "openvdb", "pyopenvdb", "bpy"),
 )
 BARE = f"import sys; sys.modules.update(dict.fromkeys({EXTRA_MODULES!r})); from glug.cli import main; main()"
 
