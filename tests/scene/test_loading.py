@@ -163,6 +163,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"solver.tiles": 16, "solver.air": "constraint"},
         "solver.tiles: tiles go with air = 'vacuum' only, not with 'constraint'",
     ),
+    (
+        {"solver.tiles": 16, "solver.pressure": "ic-cg"},
+        "solver.pressure: 'ic-cg' does not know tiles; valid with them: 'multigrid', 'jacobi-cg'",
+    ),
     ({"solver.tile_liquid": "oil"}, "solver.tile_liquid: no liquid is called 'oil' (valid: all, water)"),
     ({"solver.air": "helium"}, "solver.air: 'helium' is not valid; valid: 'vacuum', 'constraint' or 'two-phase'"),
     (

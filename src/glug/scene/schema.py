@@ -140,6 +140,8 @@ class Scene(Model):
                 raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
             if self.solver.tiles:
                 raise fail("tiles belong to the pressure solve of 'split'; 'stokes' has none", "solver.tiles")
+        if self.solver.tiles and self.solver.pressure == "ic-cg":
+            raise fail("'ic-cg' does not know tiles; valid with them: 'multigrid', 'jacobi-cg'", "solver.pressure")
         if self.solver.tiles and any(solid.free for solid in self.solids):
             raise fail("tiles do not go with rigid bodies yet: leave one of them out", "solver.tiles")
         if self.solver.tiles and self.solver.air != "vacuum":
