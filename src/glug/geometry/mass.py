@@ -36,16 +36,16 @@ def mass_properties(
     h = size / counts
     axes = [a + s * (np.arange(n) + 0.5) for a, s, n in zip(lower, h, counts)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    # Halfway across a sample's cell along the axis on which it is widest: aligned boxes come out exactly.
-    width = float(h[:2].max() if depth is not None else h.max())
+    # Samples half a cell inside count whole along every axis: aligned boxes come out exactly.
+    width = float(h[:2].min() if depth is not None else h.min())
     share = np.clip(0.5 - distance(points) / width, 0.0, 1.0)
     total = share.sum()
     volume = float(total * h.prod())
     if total == 0.0:
         return MassProperties(0.0, 0.5 * (lower + upper), np.zeros((3, 3)))
-    centre = share @ points / total
+    centre = np.einsum("n,ni->i", share, points) / total
     d = points - centre
-    second = (share[:, None] * d).T @ d * h.prod() + np.diag(h**2 / 12.0) * volume
+    second = np.einsum("n,ni,nj->ij", share, d, d) * h.prod() + np.diag(h**2 / 12.0) * volume
     if depth is not None:
         second[2, :] = second[:, 2] = 0.0
     return MassProperties(volume, centre, np.trace(second) * np.eye(3) - second)

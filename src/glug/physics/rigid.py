@@ -86,7 +86,8 @@ class RigidBodies:
             closed = 1.0 - solid.clear[a].reshape(-1)[index].astype(np.float64)
             faces.append(_Faces(index, body, closed, R))
             for n, part in enumerate(_split(body, len(bodies))):
-                M[n] += R[part].T @ (closed[part, None] * R[part])
+                # No matrix product: its sums would depend on the threads of the linear algebra.
+                M[n] += np.einsum("ni,n,nj->ij", R[part], closed[part], R[part])
         for n, b in enumerate(bodies):
             cells = b.mass / (b.density * grid.dx**3)
             trusted = abs(np.trace(M[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells

@@ -71,8 +71,9 @@ class ViscousBodies:
         for n, description in enumerate(bodies.bodies):
             part = slice(ends[n], ends[n + 1])
             KG = stiffness[part, None] * G[part]
-            inverses.append(bodies.constrained_inverse(bodies.M[n] + G[part].T @ KG, description))
-            momentum[n] -= KG.T @ other[part]
+            C = bodies.M[n] + np.einsum("ni,nj->ij", G[part], KG)
+            inverses.append(bodies.constrained_inverse(C, description))
+            momentum[n] -= np.einsum("ni,n->i", KG, other[part])
             used = index[part] >= 0
             values = weight[part][:, :, None] * KG[:, None, :]
             rows.append((index[part][used], values[used]))
