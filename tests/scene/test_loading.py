@@ -227,8 +227,13 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"volumes": []}, "the scene has no liquid in it: add [[volumes]] or [[sources]]"),
     ({"volumes.1.liquid": "water"}, "volumes.1.liquid: '1' is not an entry; valid: 0 to 0"),
     (
-        {"solids": [{"name": "a", "shape": PLATE, "walls": "separating"}]},
-        "solids.0.walls: 'separating' is not available yet; valid: 'sticking'",
+        {"solids": [{"name": "a", "shape": PLATE, "walls": "loose"}]},
+        "solids.0.walls: must be 'sticking' or 'separating', got 'loose'",
+    ),
+    ({"domain.walls": "loose"}, "domain.walls.left: must be 'sticking' or 'separating', got 'loose'"),
+    (
+        {"domain.walls": {"lft": "separating"}},
+        "domain.walls: unknown side 'lft'; did you mean 'left'? (valid: left, right, bottom, top, back, front)",
     ),
     (
         {"solids": [{"name": "a", "shape": PLATE, "slip_length": float("inf")}]},

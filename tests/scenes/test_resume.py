@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-# All that a checkpoint has to bring back: a source that closes, a moving solid, viscosity, two liquids.
+# All that a checkpoint has to bring back: a source that closes, a moving solid that lets go, viscosity, two liquids.
 SCENE = """\
 name = "stirred"
 
@@ -46,6 +46,7 @@ stop = 0.2
 name = "paddle"
 shape = { kind = "box", lower = [0.04, 0.02, 0.04], upper = [0.08, 0.12, 0.16] }
 motion = { kind = "linear", velocity = [0.2, 0.0, 0.0] }
+walls = "separating"
 
 [output]
 preview_size = [64, 36]

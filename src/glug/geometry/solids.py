@@ -34,12 +34,14 @@ class Solid(Protocol):
 class Walls:
     """The closed sides of the domain: the liquid stays above `lower` and below `upper` [m], or +-inf.
 
-    Viscous liquid sticks to them, or slides along where `slip` says so (lower and upper side of each axis).
+    Viscous liquid sticks to them, or slides along where `slip` says so (lower and upper side of each axis). They hold
+    a liquid that moves away, or let it go where `separating` says so.
     """
 
     lower: tuple[float, float, float]
     upper: tuple[float, float, float]
     slip: tuple[tuple[bool, bool], ...] = ((False, False),) * 3
+    separating: tuple[tuple[bool, bool], ...] = ((False, False),) * 3
 
     def only(self, keep: Callable[[int, bool], bool]) -> "Walls":
         """The walls for which `keep(axis, slips)`."""
@@ -70,6 +72,7 @@ class SolidField:
     clear: Staggered | None = None  # fraction of every face that moving solids leave; None when nothing moves
     slip: SlipWalls | None = None  # walls to which a viscous liquid does not stick
     owner: Staggered | None = None  # int16: number of the moving solid whose velocity is on a face, or -1
+    separating: np.ndarray | None = None  # uint8: cells that touch solids which let go; None when no solid does
 
     @property
     def sticking(self) -> np.ndarray:
@@ -95,7 +98,8 @@ class SolidField:
 def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -> SolidField:
     """All solids at time t [s]."""
     nodes = _wall_distance(grid, walls)
-    still = [_solid_distance(grid, solid, t, nodes) for solid in solids if not solid.moving]
+    resting = [solid for solid in solids if not solid.moving]
+    still = [_solid_distance(grid, solid, t, nodes) for solid in resting]
     at_rest = nodes.copy() if len(still) < len(solids) else nodes
     moving = [(n, s, _solid_distance(grid, s, t, nodes)) for n, s in enumerate(solids) if s.moving]
     area = open_area(nodes, grid)
@@ -119,7 +123,43 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
         u, v, w = (np.float32(1.0) - np.maximum(b - a, 0.0) for a, b in zip(area, open_area(at_rest, grid)))
         clear = (u, v, w)
     slip = _slip_walls(grid, walls, still + [d for _, _, d in moving]) if np.any(walls.slip) else None
-    return SolidField(nodes, area, velocity, openness, hidden, clear, slip, owner)
+    separating = None
+    if np.any(walls.separating) or any(lets_go(solid) for solid in solids):
+        own = [*zip(resting, still), *((solid, d) for _, solid, d in moving)]
+        separating = _separating_cells(grid, walls, own, area)
+    return SolidField(nodes, area, velocity, openness, hidden, clear, slip, owner, separating)
+
+
+def lets_go(solid: Solid) -> bool:
+    """Whether a solid's walls are separating."""
+    return getattr(solid, "walls", "sticking") == "separating"
+
+
+def _separating_cells(
+    grid: Grid, walls: Walls, solids: list[tuple[Solid, tuple[list[slice], np.ndarray]]], area: Staggered
+) -> np.ndarray:
+    """1 at the cells with faces that are not open whose nearest solid is separating."""
+    distances = []
+    for separating in (True, False):
+        lower, upper = (
+            [x if flags[side] == separating else far for x, flags in zip(ends, walls.separating)]
+            for side, (ends, far) in enumerate(((walls.lower, -np.inf), (walls.upper, np.inf)))
+        )
+        nodes = _wall_distance(grid, Walls((lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2])))
+        for solid, (ranges, own) in solids:
+            if lets_go(solid) == separating:
+                region = nodes[tuple(ranges)]
+                np.minimum(region, own, out=region)
+        for a in range(3):
+            lower_half, upper_half = [slice(None)] * 3, [slice(None)] * 3
+            lower_half[a], upper_half[a] = slice(None, -1), slice(1, None)
+            nodes = np.float32(0.5) * (nodes[tuple(lower_half)] + nodes[tuple(upper_half)])
+        distances.append(nodes)
+    cut = np.zeros(grid.shape, np.bool_)
+    for a in grid.axes:
+        closed = np.moveaxis(area[a], a, 0) < 1.0 - LEAST_AREA
+        np.moveaxis(cut, a, 0)[:] |= closed[:-1] | closed[1:]
+    return (cut & (distances[0] <= distances[1] + np.float32(1e-3 * grid.dx))).view(np.uint8)
 
 
 def _sticking(grid: Grid, walls: Walls, solids: list[tuple[list[slice], np.ndarray]]) -> np.ndarray:

@@ -4,7 +4,8 @@ Find q with D u = target, where u = u* - G q. With q = p dt / (rho dx) the syste
 
     sum over faces  link (q_i - q_neighbour) = target - D u*,     link = area, or area / theta towards air,
 
-symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 2009; Gibou et al. 2002).
+symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 2009; Gibou et al. 2002). Cells at
+separating walls have q >= 0 (`physics.separation`).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +25,9 @@ from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.rigid import RigidBodies
+from glug.physics.separation import HeldSystems, bounded_cells, lift_closed, opened
 from glug.physics.volume import VolumeCorrection
+from glug.solvers.bounded import Bounds, direct_bounded, solve_bounded
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, largest, solve_with_fallback
 from glug.solvers.direct import direct_solve
 from glug.solvers.incomplete import StencilCholesky
@@ -48,6 +51,8 @@ class PressureProblem:
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
     bubbles: Bubbles | None = None  # closed air that keeps its volume; None where all air is at p = 0
     parts: Components | None = None  # of the liquid, where air has pressures too
+    freed: np.ndarray | None = None  # uint8: cells that separating walls let go, at last; where a solve begins
+    earlier: np.ndarray | None = None  # q of a projection before, in the same step: such walls bound the sum of both
     _multigrid: Preconditioner | None = None
     _unmet: float = 0.0  # [m/s], by the last right-hand side
 
@@ -182,7 +187,10 @@ class PressureProblem:
         w = np.zeros(0)  # the right-hand side of the bubbles
         if self.bubbles is not None:
             w = self.bubbles.right_hand_side(b, velocity, self.solid, self.grid.dx)
-        if solver == "reference":
+        if self.solid.separating is not None:
+            limits = tolerance, max_iterations, floor
+            stats = self._separate(self.solid.separating, b, q, limits, solver)
+        elif solver == "reference":
             stats = self._solve_assembled(b, q, w)
         else:
             if self.bubbles is not None:
@@ -206,6 +214,28 @@ class PressureProblem:
             return direct_solve("pressure", self.system.mask, (b,), (q,), matrix)
         mask, x = (self.system.mask[0], bubbles.C), (q, np.zeros(len(bubbles)))
         return direct_solve("pressure", mask, (b, w), x, bubbles.matrix(matrix, self.system.mask[0]))
+
+    def _separate(
+        self,
+        separating: np.ndarray,
+        b: np.ndarray,
+        q: np.ndarray,
+        limits: tuple[float, int, float],
+        solver: str,
+    ) -> SolveStats:
+        """Solve for q with bounds in `separating` cells, in place; `freed` is where they are met."""
+        index = bounded_cells(separating, self.liquid, self.components)
+        lower = 0.0 if self.earlier is None else -self.earlier.reshape(-1)[index]
+        held = np.zeros(0, np.bool_) if self.freed is None else self.freed.reshape(-1)[index] > 0
+        bounds = Bounds(index, lower, held)
+        if solver == "reference":
+            stats = direct_bounded("pressure", self.system.mask, bounds, (b,), (q,), assemble_pressure(self))
+        else:
+            without = HeldSystems(self.system, SWEEPS, solver != "jacobi-cg")
+            stats = solve_bounded(self.system, bounds, without, (b,), (q,), *limits)
+        lift_closed(q, separating, self.components)
+        self.freed = opened(bounds, self.grid.shape)
+        return stats
 
 
 def assemble_pressure(problem: PressureProblem):  # type: ignore[no-untyped-def]

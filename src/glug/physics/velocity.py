@@ -5,7 +5,7 @@ import numpy as np
 from glug.geometry.solids import SolidField
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid, Staggered
-from glug.physics import kernels
+from glug.physics import kernels, kernels_separation
 
 
 def extend(
@@ -17,13 +17,15 @@ def extend(
     layers: int,
     *,
     stick: bool,
+    freed: np.ndarray | None = None,
 ) -> None:
     """Continue the liquid's velocity `layers` samples outwards; in place.
 
     Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, so that particles
     just above the surface move with it; farther out, faces that particles reach keep their own velocity (spray).
     Inside solids the extrapolated velocity keeps only its tangential part (free slip), or with `stick` is the
-    solid's own; along a slip wall the liquid slides even then.
+    solid's own; along a slip wall the liquid slides even then. Behind cells that a separating wall has `freed` it stays
+    as it is, where it leads away from the wall.
     """
     for a in grid.axes:
         known = np.empty(velocity[a].shape, np.uint8)
@@ -34,13 +36,16 @@ def extend(
         kernels.clear_unknown(known, velocity[a])
     moving = solid.velocity is not None
     wall = solid.velocity if solid.velocity is not None else solid.area
-    if stick:
-        for a in grid.axes:
+    outside = tuple(u.copy() for u in velocity)
+    for a in grid.axes:
+        if stick:
             kernels.stick_to_solids(a, solid.holding_area(a), solid.stopping[a], wall[a], moving, velocity[a])
-        return
-    slipping = tuple(u.copy() for u in velocity)
-    for a in grid.axes:
-        h = np.float32(grid.dx)
-        kernels.slip_at_solids(a, solid.area[a], solid.distance, h, *velocity, *wall, moving, slipping[a])
-    for a in grid.axes:
-        velocity[a][:] = slipping[a]
+        else:
+            h = np.float32(grid.dx)
+            kernels.slip_at_solids(a, solid.area[a], solid.distance, h, *outside, *wall, moving, velocity[a])
+    if freed is not None and freed.any():
+        beside = np.empty_like(freed)
+        kernels_separation.spread(freed, liquid, beside)
+        for a in grid.axes:
+            fields = *outside, *wall, moving, outside[a]
+            kernels_separation.let_go(a, solid.area[a], solid.distance, beside, *fields, velocity[a])

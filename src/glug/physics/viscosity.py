@@ -26,6 +26,7 @@ from glug.geometry.fractions import liquid_volume
 from glug.geometry.solids import SlipWalls, SolidField
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
+from glug.physics import kernels_separation
 from glug.physics import kernels_viscosity as kernels
 from glug.physics.free_bodies import with_free_bodies
 from glug.physics.rigid import RigidBodies
@@ -82,8 +83,12 @@ class ViscosityProblem:
         solid: SolidField,
         diffusion: np.ndarray | float,
         bodies: RigidBodies | None = None,
+        freed: np.ndarray | None = None,
     ) -> "ViscosityProblem":
-        """`diffusion` is mu dt / (rho dx^2), a number or a cell-centred field."""
+        """`diffusion` is mu dt / (rho dx^2), a number or a cell-centred field.
+
+        Where a separating wall has `freed` cells it bears no stress.
+        """
         weights = stress_weights(grid, phi, diffusion)
         if solid.slip is not None:
             cut_at_slip_walls(weights, solid.slip)
@@ -91,6 +96,8 @@ class ViscosityProblem:
         for a, s in enumerate((u, v, w)):
             kernels.solid_faces(a, solid.stopping[a], np.float32(NEAR_SOLID * grid.dx), solid.area[a], s)
         solid_faces = (u, v, w)
+        if freed is not None and freed.any():
+            loosen(weights, freed, solid_faces)
         mass = face_mass(grid, phi, solid_faces, solid.slip)
         kernels.cut_cells(grid.dim, solid.sticking, solid_faces, mass, weights.cell)
         choose_unknowns(mass, weights.cell, solid_faces)
@@ -288,6 +295,13 @@ def cut_at_slip_walls(weights: StressWeights, slip: SlipWalls) -> None:
     for e, field_ in enumerate(weights.edges):
         for b in range(3):
             field_ *= along(b, slip.cells[b] if b == e else slip.nodes[b])
+
+
+def loosen(weights: StressWeights, freed: np.ndarray, solid_faces: SolidFaces) -> None:
+    """No stress in freed cells and none between them and solids, in place."""
+    weights.cell[freed > 0] = 0.0
+    for a, e in enumerate(weights.edges):
+        kernels_separation.loosen_edges(a, freed, solid_faces[(a + 1) % 3], solid_faces[(a + 2) % 3], e)
 
 
 def along(axis: int, values: np.ndarray) -> np.ndarray:

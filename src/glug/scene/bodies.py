@@ -84,7 +84,9 @@ class Solid(Model):
     shape: Shape | None = None
     sequence: MeshSequence | None = None
     motion: Motion = Static()
-    walls: Literal["sticking"] = Field(default="sticking", description="the liquid sticks to it")
+    walls: Literal["sticking", "separating"] = Field(
+        default="sticking", description="whether it holds a liquid that moves away, or lets it go"
+    )
     slip_length: Number = Field(default=0.0, allow_inf_nan=True, description="slip length [m]; 0 is no-slip")
     colour: Colour = Field(default=(0.75, 0.75, 0.75), description="red, green, blue in 0..1")
     clarity: Fraction = Field(default=0.0, description="0 opaque .. 1 clear as glass, in pictures")
@@ -98,13 +100,6 @@ class Solid(Model):
     )
     friction: NonNegative | None = Field(default=None, description="Coulomb's coefficient between solids")
     restitution: Fraction | None = Field(default=None, description="share of the speed with which bodies rebound")
-
-    @field_validator("walls", mode="before")
-    @classmethod
-    def _implemented_walls(cls, value: object) -> object:
-        if value == "separating":
-            raise fail("'separating' is not available yet; valid: 'sticking'")
-        return value
 
     @field_validator("slip_length")
     @classmethod

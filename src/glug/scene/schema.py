@@ -19,23 +19,30 @@ SIDES = ("left", "right", "bottom", "top", "back", "front")
 """-x, +x, -y, +y, -z, +z"""
 
 
-def _all_sides(value: Any) -> Any:
-    """One word for all sides, or a table of some; the rest is closed."""
-    if isinstance(value, str):
-        return dict.fromkeys(SIDES, value)
-    if isinstance(value, Mapping):
+def _for_sides(usual: Any) -> BeforeValidator:
+    """One value for all sides, or a table of some; the rest is `usual`."""
+
+    def spread(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return dict.fromkeys(SIDES, value)
         for key in value:
             if key not in SIDES:
                 hint = nearest(str(key), list(SIDES))
                 raise fail(f"unknown side '{key}'{hint} (valid: {', '.join(SIDES)})")
-        return dict.fromkeys(SIDES, "closed") | dict(value)
-    return value
+        return dict.fromkeys(SIDES, usual) | dict(value)
+
+    return BeforeValidator(spread)
 
 
 Sides = Annotated[
     dict[str, Literal["closed", "slip", "open"]],
-    BeforeValidator(_all_sides),
+    _for_sides("closed"),
     Field(description="closed wall, slip wall or open, per side: left, right, bottom, top, back, front"),
+]
+SideWalls = Annotated[
+    dict[str, Literal["sticking", "separating"]],
+    _for_sides("sticking"),
+    Field(description="whether a wall holds a liquid that moves away, or lets it go, per side"),
 ]
 
 
@@ -48,6 +55,7 @@ class Domain(Model):
     resolution: Count = Field(default=64, ge=4, le=4096, description="cells along the longest side")
     origin: Vector = Field(default=(0.0, 0.0, 0.0), description="corner with the smallest coordinates [m]")
     sides: Sides = dict.fromkeys(SIDES, "closed")
+    walls: SideWalls = dict.fromkeys(SIDES, "sticking")
 
     @property
     def dim(self) -> int:
@@ -159,6 +167,7 @@ class Scene(Model):
                 solid.sequence.require_files(f"solids.{i}.sequence")
         self._check_inside()
         check_bodies(self)
+        self._check_walls()
         if self.solver.particles_per_cell is None:
             counts = {"particles_per_cell": 8 if self.domain.dim == 3 else 4}
             object.__setattr__(self, "solver", self.solver.model_copy(update=counts))
@@ -221,6 +230,17 @@ class Scene(Model):
             if solid.name in seen:
                 raise fail(f"another solid is called '{solid.name}'; names must differ", f"solids.{i}.name")
             seen.add(solid.name)
+
+    def _check_walls(self) -> None:
+        if "separating" in [*self.domain.walls.values(), *(solid.walls for solid in self.solids)]:
+            if self.solver.coupling == "stokes":
+                raise fail("'stokes' holds the liquid at all walls, but some are 'separating'", "solver.coupling")
+            if self.solver.air != "vacuum":
+                raise fail(f"'{self.solver.air}' does not go with separating walls; valid: 'vacuum'", "solver.air")
+            if self.solver.tiles:
+                raise fail("tiles do not go with separating walls; valid: 0", "solver.tiles")
+            if any(solid.free for solid in self.solids):
+                raise fail("separating walls do not go with rigid bodies (solids with a density)")
 
     def _check_inside(self) -> None:
         for i, volume in enumerate(self.volumes):

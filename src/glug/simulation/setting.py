@@ -12,6 +12,7 @@ from glug.grids.tiles import TILE
 from glug.scene import Scene
 from glug.scene.bodies import Solid
 from glug.scene.free_motion import FreeMotion
+from glug.scene.schema import SIDES
 from glug.simulation.contact import Contact
 from glug.simulation.rigid_bodies import body_sheets
 
@@ -38,7 +39,10 @@ class Setting:
             pairs[2] = ["open", "open"]
         low = tuple(float(x) if s[0] != "open" else -math.inf for x, s in zip(domain.lower, pairs))
         high = tuple(float(x) if s[1] != "open" else math.inf for x, s in zip(domain.upper, pairs))
-        self.walls = Walls(low, high, tuple((s[0] == "slip", s[1] == "slip") for s in pairs))  # type: ignore[arg-type]
+        slips = tuple((s[0] == "slip", s[1] == "slip") for s in pairs)
+        lets_go = [domain.walls[side] == "separating" for side in SIDES]
+        separating = tuple((a, b) for a, b in zip(lets_go[::2], lets_go[1::2]))
+        self.walls = Walls(low, high, slips, separating)  # type: ignore[arg-type]
         self.gravity = np.asarray(self.scene.gravity, dtype=float)
         self.density = next(iter(self.scene.liquids.values())).density
         self.density_ratios = [liquid.density / self.density for liquid in self.scene.liquids.values()]

@@ -25,11 +25,13 @@ class State:
     pressed: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # their acceleration by contact, last step
     contact: np.ndarray = field(default_factory=lambda: np.zeros(0))  # MuJoCo's state
     bubbles: BubbleMemory = field(default_factory=BubbleMemory)  # names and rest volumes, where air is tracked
+    freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells that walls let go, at last
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
 
     def save(self) -> dict[str, np.ndarray]:
         """Arrays from which `restore` makes the same state again."""
         data = {f"particles.{name}": values for name, values in self.particles.attributes.items()}
+        data["freed"] = self.freed
         data["clock"] = np.array([self.time, self.emitted_to])
         if self.bodies:
             for name in BODY_ARRAYS:
@@ -48,6 +50,7 @@ class State:
         step, frame, substep, next_id = (int(n) for n in data["counters"])
         time, emitted_to = (float(t) for t in data["clock"])
         state = cls(Particles(arrays, next_id), time, step, frame, substep, emitted_to)
+        state.freed = np.array(data["freed"], np.int32)
         if "bodies.pressed" in data:
             rows = zip(*(np.array(data[f"bodies.{name}"]) for name in BODY_ARRAYS))
             state.bodies = [FreeMotion(*row) for row in rows]

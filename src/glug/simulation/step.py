@@ -85,6 +85,7 @@ class Step:
             if setting.closed_air:
                 self.track_bubbles(problem, fraction, dt)
             self.tiled = self.tiles(problem, others)
+            problem.freed = self.freed_before(grid, solid)
             correction = self.volume_correction(grid, fraction, dt)
             del fraction
         with self.stage("transfer_to_grid"):
@@ -101,7 +102,9 @@ class Step:
             q = self.split(problem, phi, velocity, reached, dt, correction)
         with self.stage("extrapolate"):
             layers = math.ceil(setting.scene.time.cfl) + 2
-            extend(grid, velocity, solid, problem.wet, reached, layers, stick=setting.viscous)
+            extend(grid, velocity, solid, problem.wet, reached, layers, stick=setting.viscous, freed=problem.freed)
+            if problem.freed is not None:
+                state.freed = (np.argwhere(problem.freed) + grid.lo).astype(np.int32)
             speed = fastest(velocity)
             if not math.isfinite(speed):
                 raise SolverError("a velocity is not finite")
@@ -170,6 +173,16 @@ class Step:
         state.contact, state.bodies = setting.contact.advance(state.contact, state.bodies, velocity, state.time, dt)
         change = np.array([reduced(body, bodies.grid.dim) for body in state.bodies]) - velocity
         state.pressed = steady_contact(setting, change / dt)
+
+    def freed_before(self, grid: Grid, solid: SolidField) -> np.ndarray | None:
+        """The cells that separating walls let go in the last step; None when no wall separates."""
+        if solid.separating is None:
+            return None
+        freed = grid.scalar(dtype=np.uint8)
+        index = self.state.freed - np.asarray(grid.lo)
+        inside = ((index >= 0) & (index < grid.shape)).all(axis=1)
+        freed[tuple(index[inside].T)] = 1
+        return freed
 
     def fill_gaps(self, grid: Grid, velocity: Staggered, reached: Staggered) -> None:
         """Faces of liquid cells that no particle reaches take their neighbours' velocity."""
@@ -262,7 +275,7 @@ class Step:
         held = solver.viscosity == "laplacian-dirichlet"
         liquid = np.full_like(phi, -np.float32(setting.dx)) if held else phi
         diffusion = self.cell_viscosity(grid, scale)
-        problem = ViscosityProblem.build(grid, liquid, solid, diffusion, pressure.bodies)
+        problem = ViscosityProblem.build(grid, liquid, solid, diffusion, pressure.bodies, pressure.freed)
         if held:
             self.solves["viscosity"] = problem.solve_held_surface(velocity, phi)
         elif solver.viscosity == "laplacian":
@@ -307,6 +320,7 @@ class Step:
             extend(problem.grid, velocity, problem.solid, problem.wet, reached, 2, stick=True)
             self.viscosity(problem, phi, velocity, dt)
         with self.stage("pressure"):
+            problem.earlier = q
             return q + self.project("pressure", problem, velocity, dt, correction)  # both act within the step
 
     def stokes(

@@ -1,0 +1,156 @@
+"""Walls that let go: pressures push and never pull, and the liquid leaves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from setups import HalfSpace
+
+from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.physics.pressure import PressureProblem
+from glug.physics.velocity import extend
+from glug.studies.separation import Conditions, waves
+
+N = 16
+GRID = Grid(1.0 / N, (N + 8, N + 8, N + 8), (-4, -4, -4))
+YES, NO = ((True, True),) * 3, ((False, False),) * 3
+TOLERANCE = 1e-5
+
+
+class Slope(HalfSpace):
+    walls = "separating"
+
+
+def container(separating: bool, kind: str = "cut") -> SolidField:
+    walls = Walls((0.013, 0.0, 0.007), (0.97, 1.0, 0.981), separating=YES if separating else NO)
+    slope = (Slope if separating else HalfSpace)((0.5, 0.21, 0.5), (-0.3, 1.0, 0.2))
+    return sample_solids(GRID, walls, [slope] if kind == "cut" else [], 0.0)
+
+
+def pool(full: bool = False) -> np.ndarray:
+    x, y, _ = np.moveaxis(GRID.points(CENTRE), -1, 0)
+    level = np.full_like(y, 3.0) if full else 0.6 + 0.1 * np.sin(7 * x)
+    return np.clip(y - level, -4 * GRID.dx, 4 * GRID.dx).astype(np.float32)
+
+
+def copy(velocity: Staggered) -> Staggered:
+    return velocity[0].copy(), velocity[1].copy(), velocity[2].copy()
+
+
+def projected(problem: PressureProblem, before: Staggered, solver: str) -> tuple[np.ndarray, Staggered]:
+    after = copy(before)
+    q, stats = problem.project(after, tolerance=TOLERANCE, max_iterations=2000, solver=solver)
+    assert stats.converged
+    return q, after
+
+
+@pytest.mark.parametrize("solver", ["multigrid", "jacobi-cg", "reference"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_conditions_of_the_minimum_hold(seed, solver):
+    problem = PressureProblem.build(GRID, pool(), container(True))
+    before = waves(GRID, seed)
+    q, after = projected(problem, before, solver)
+    c = Conditions.measure(problem, q, before, after)
+    print(c, "freed", problem.freed.sum())
+    assert problem.freed.sum() > 50
+    assert c.least_pressure >= -TOLERANCE
+    assert c.least_opening >= -TOLERANCE
+    assert c.product <= TOLERANCE
+    assert c.divergence <= TOLERANCE
+
+
+def test_ordinary_walls_pull():
+    """Negative control."""
+    problem = PressureProblem.build(GRID, pool(), container(False))
+    before = waves(GRID, 0)
+    q, after = projected(problem, before, "multigrid")
+    problem = replace(problem, solid=container(True))
+    assert Conditions.measure(problem, q, before, after).least_pressure < -0.1
+
+
+def test_fast_equals_reference():
+    before = waves(GRID, 3)
+    answers = []
+    for solver in ("multigrid", "reference"):
+        problem = PressureProblem.build(GRID, pool(), container(True))
+        after = projected(problem, before, solver)[1]
+        answers.append((after, problem.freed))
+    for a, b in zip(answers[0][0], answers[1][0]):
+        assert np.abs(a - b).max() < 1e-3
+    assert (answers[0][1] != answers[1][1]).sum() <= 2  # a cell may open by less than the tolerance
+
+
+@pytest.mark.parametrize("solver", ["multigrid", "reference"])
+def test_a_full_closed_box_gives_the_same_answer(solver):
+    before = waves(GRID, 1)
+    answers = [
+        projected(PressureProblem.build(GRID, pool(full=True), container(s)), before, solver) for s in (False, True)
+    ]
+    for a, b in zip(answers[0][1], answers[1][1]):
+        assert np.abs(a - b).max() < 1e-5
+    at = container(True).separating > 0
+    problem = PressureProblem.build(GRID, pool(full=True), container(True))
+    assert answers[1][0][at & (problem.liquid > 0)].min() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_energy_never_increases():
+    problem = PressureProblem.build(GRID, pool(), container(True))
+    before = waves(GRID, 2)
+    after = projected(problem, before, "multigrid")[1]
+
+    def energy(velocity):
+        total = 0.0
+        for u, area, link in zip(velocity, problem.solid.area, problem.system.links):
+            wet = link > 0
+            total += float((area[wet].astype(float) ** 2 / link[wet] * u[wet].astype(float) ** 2).sum())
+        return total
+
+    assert energy(after) < energy(before)
+
+
+def test_rest_is_undisturbed():
+    problem = PressureProblem.build(GRID, pool(), container(True))
+    velocity = GRID.staggered()
+    velocity[1][:] = -0.1
+    ordinary = projected(PressureProblem.build(GRID, pool(), container(False)), velocity, "multigrid")[1]
+    after = projected(problem, velocity, "multigrid")[1]
+    assert problem.freed.sum() == 0
+    assert max(float(np.abs(a - b).max()) for a, b in zip(after, ordinary)) < 1e-5
+
+
+def test_a_second_projection_may_take_back_what_the_first_pushed():
+    """Both act in one step: their sum must not pull, one alone may."""
+    problem = PressureProblem.build(GRID, pool(), container(True))
+    down, up = GRID.staggered(), GRID.staggered()
+    down[1][:], up[1][:] = -0.2, 0.1
+    first, _ = projected(problem, down, "multigrid")
+    problem.earlier = first
+    second, after = projected(problem, up, "multigrid")
+    at = (problem.liquid > 0) & (problem.solid.separating > 0)
+    assert second[at].min() < -0.01
+    assert (first + second)[at].min() >= -1e-6
+    assert problem.freed.sum() == 0
+    ordinary = projected(PressureProblem.build(GRID, pool(), container(False)), up, "multigrid")[1]
+    alone = projected(PressureProblem.build(GRID, pool(), container(True)), up, "multigrid")[1]
+    assert max(float(np.abs(a - b).max()) for a, b in zip(after, ordinary)) < 1e-5
+    inside = (slice(8, 16), 10, slice(8, 16))
+    assert np.abs(alone[1][inside] - 0.1).max() < 1e-3  # alone, all of the liquid leaves the floor
+    assert np.abs(ordinary[1][inside]).max() < 0.05
+
+
+@pytest.mark.parametrize("stick", [False, True], ids=["thin", "thick"])
+def test_velocity_behind_cells_that_open_leads_away(stick):
+    """A pool that is pulled up leaves its floor with the velocity that it has; ordinary walls keep it."""
+    for separating, speed in ((True, 0.5), (False, 0.0)):
+        problem = PressureProblem.build(GRID, pool(), container(separating, "box"))
+        velocity = GRID.staggered()
+        velocity[1][:] = 0.5
+        after = projected(problem, velocity, "multigrid")[1]
+        extend(GRID, after, problem.solid, problem.liquid, GRID.staggered(), 3, stick=stick, freed=problem.freed)
+        floor = after[1][8:16, 4, 8:16]  # the faces on y = 0
+        assert np.abs(floor - speed).max() < 1e-4
+        into = GRID.staggered()
+        into[1][:] = -0.5
+        extend(GRID, into, problem.solid, problem.liquid, GRID.staggered(), 3, stick=stick, freed=problem.freed)
+        assert np.abs(into[1][8:16, 4, 8:16]).max() == 0.0  # what leads into a wall never does
