@@ -110,6 +110,7 @@ BENCHES: Mapping[str, Entry] = {
     ),
     "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),
     "pressure-solve": Entry("glug.studies.pressure_solve", "projection of a splash by every solver"),
+    "separation": Entry("glug.studies.separation", "projection between walls that let go, beside ordinary ones"),
     "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
     "tiles": Entry("glug.studies.tile_solve", "projection of a deep pool with affine tiles and without"),
     "view": Entry("glug.studies.viewing", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"),

@@ -5,7 +5,7 @@ ball (its radius is not given: 0.2), liquid where x - 1/2 + sin(x y z) / 4 < 0. 
 of droplets, with a ball in it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class StillBall:
 
     centre: tuple[float, float, float]
     radius: float
+    walls: str = "sticking"
     moving: bool = False
 
     def distance(self, points: np.ndarray, t: float) -> np.ndarray:
@@ -76,8 +77,8 @@ def add_balls(grid: Grid, phi: np.ndarray, centres: np.ndarray, radii: np.ndarra
         np.minimum(phi[part], np.sqrt(r2) - radius, out=phi[part])
 
 
-def splash(n: int, seed: int = 0) -> PressureProblem:
-    """A wavy pool, hundreds of droplets above it and a solid ball in it."""
+def splash(n: int, seed: int = 0, separating: bool = False) -> PressureProblem:
+    """A wavy pool, hundreds of droplets above it and a solid ball in it; all walls may be `separating`."""
     rng = np.random.default_rng(seed)
     grid = window(n, (1.0, 1.0, 1.0))
     x, y, z = np.meshgrid(*grid.coordinates(CENTRE), indexing="ij", sparse=True)
@@ -85,7 +86,8 @@ def splash(n: int, seed: int = 0) -> PressureProblem:
     centres = rng.uniform((0.02, 0.45, 0.02), (0.98, 0.95, 0.98), (DROPLETS, 3))
     radii = rng.uniform(0.006, 0.03, DROPLETS)
     add_balls(grid, phi, centres, radii)
-    solid = sample_solids(grid, BOX, [StillBall((0.5, 0.3, 0.5), 0.15)], 0.0)
+    ball = StillBall((0.5, 0.3, 0.5), 0.15, "separating" if separating else "sticking")
+    solid = sample_solids(grid, replace(BOX, separating=((separating,) * 2,) * 3), [ball], 0.0)
     return PressureProblem.build(grid, phi, solid)
 
 
