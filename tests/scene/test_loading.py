@@ -140,7 +140,7 @@ VALID_PRESSURE = "'multigrid', 'jacobi-cg', 'ic-cg' or 'reference'"
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"domain.resolutoin": 5},
-        "domain.resolutoin: unknown key; did you mean 'resolution'? (valid: size, resolution, origin, sides)",
+        "domain.resolutoin: unknown key; did you mean 'resolution'? (valid: size, resolution, origin, sides, walls)",
     ),
     ({"domain.resolution": "high"}, "domain.resolution: must be a whole number, got 'high'"),
     ({"domain.resolution": 5.5}, "domain.resolution: must be a whole number, got 5.5"),
@@ -228,9 +228,12 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"volumes.1.liquid": "water"}, "volumes.1.liquid: '1' is not an entry; valid: 0 to 0"),
     (
         {"solids": [{"name": "a", "shape": PLATE, "walls": "loose"}]},
-        "solids.0.walls: must be 'sticking' or 'separating', got 'loose'",
+        "solids.0.walls: 'loose' is not valid; valid: 'sticking' or 'separating'",
     ),
-    ({"domain.walls": "loose"}, "domain.walls.left: must be 'sticking' or 'separating', got 'loose'"),
+    (
+        {"domain.walls": {"top": "loose"}},
+        "domain.walls.top: 'loose' is not valid; valid: 'sticking' or 'separating'",
+    ),
     (
         {"domain.walls": {"lft": "separating"}},
         "domain.walls: unknown side 'lft'; did you mean 'left'? (valid: left, right, bottom, top, back, front)",

@@ -66,4 +66,4 @@ def fallen(walls: str, resolution: int = 20) -> float:
 def test_a_drop_thrown_at_the_ceiling_falls_back():
     held, gone = fallen("sticking"), fallen("separating")
     print(f"below the ceiling after 0.3 s: sticking {held:.3f} m, separating {gone:.3f} m")
-    assert gone > held + 0.08
+    assert gone > 3.0 * held
