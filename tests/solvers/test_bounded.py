@@ -92,6 +92,12 @@ def test_too_few_iterations_are_reported():
     assert not fast(problem, b, Bounds(index), limit=1)[1].converged
 
 
+def test_no_load_is_no_work():
+    problem, b, index = problem_and_load(0)
+    x, stats = fast(problem, 0 * b, Bounds(index))
+    assert stats.converged and stats.iterations == 0 and not x.any()
+
+
 def test_a_load_that_is_not_finite_raises():
     problem, b, index = problem_and_load(0)
     b.reshape(-1)[index[0]] = np.nan

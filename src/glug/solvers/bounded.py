@@ -71,11 +71,14 @@ def solve_bounded(
     scale = max(largest(b, system.blocks), floor)
     if not np.isfinite(scale):
         raise SolverError(f"{system.name}: the right-hand side is not finite")
+    if scale == 0.0 or system.unknowns == 0:
+        x[0][:] = 0.0
+        return SolveStats(system.name, system.unknowns, 0, 0.0, time.perf_counter() - begin, True)
     limit = SAFE * tolerance * scale
     r, at = zeros_like(system), bounds.index
     flat, rest = x[0].reshape(-1), r[0].reshape(-1)
     diagonal = system.mask[0].reshape(-1)[at].astype(np.float64)
-    iterations, setup, settled = 0, 0.0, False
+    iterations, setup, settled = 0, 0.0, len(at) == 0
     for turn in range(TURNS):
         if turn > 0:
             before = bounds.held
@@ -96,7 +99,7 @@ def solve_bounded(
     np.maximum(flat[at], bounds.lower, out=(rounded := np.empty(len(at))))
     flat[at] = rounded
     error = _error(system, bounds, diagonal, b, x, r)
-    relative = error / scale if scale > 0.0 else 0.0
+    relative = error / scale
     if not np.isfinite(relative):
         raise SolverError(f"{system.name}: the solution is not finite after {iterations} iterations")
     seconds = time.perf_counter() - begin - setup
