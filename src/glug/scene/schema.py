@@ -239,6 +239,8 @@ class Scene(Model):
                 raise fail(f"'{self.solver.air}' does not go with separating walls; valid: 'vacuum'", "solver.air")
             if self.solver.tiles:
                 raise fail("tiles do not go with separating walls; valid: 0", "solver.tiles")
+            if self.solver.pressure == "ic-cg":
+                raise fail("'ic-cg' does not go with separating walls; valid: 'multigrid'", "solver.pressure")
             if any(solid.free for solid in self.solids):
                 raise fail("separating walls do not go with rigid bodies (solids with a density)")
 
