@@ -50,7 +50,8 @@ class State:
         step, frame, substep, next_id = (int(n) for n in data["counters"])
         time, emitted_to = (float(t) for t in data["clock"])
         state = cls(Particles(arrays, next_id), time, step, frame, substep, emitted_to)
-        state.freed = np.array(data["freed"], np.int32)
+        if "freed" in data:
+            state.freed = np.array(data["freed"], np.int32)
         if "bodies.pressed" in data:
             rows = zip(*(np.array(data[f"bodies.{name}"]) for name in BODY_ARRAYS))
             state.bodies = [FreeMotion(*row) for row in rows]
