@@ -12,7 +12,6 @@ from glug.studies.rows import StudyRow
 
 FOLDER = Path(__file__).parents[2] / "docs/studies"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
-OLD = pytest.mark.xfail(strict=True, reason="of one grid: make it anew with glug validate jet-2d --pages docs/studies")
 
 ROWS = [
     StudyRow("pressure-walls", table, n, "p", norm, 1.0 / n, 1.12 / n if table == "Table 4.2" else None)
@@ -52,7 +51,7 @@ def test_the_studies_of_the_source_have_pages():
     assert {name for name, entry in STUDIES.items() if entry.module in source} <= set(PAGES)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=OLD) if n == "jet-2d" else n for n in PAGES])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_its_plot_and_is_in_the_index(name):
     text = (FOLDER / f"{name}.md").read_text()
     assert f"![{name}]({name}.png)" in text
