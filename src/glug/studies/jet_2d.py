@@ -4,6 +4,10 @@ The library scene `jet-2d` with the Stokes solver, for 1.5 s: at its Reynolds nu
 the viscosity. The jet's axis is the mean position of the particles in a thin layer above the pile, from the frame in
 which the liquid reaches the floor. It changes its direction when it comes back by more than a quarter of the inlet's
 width; the scatter of the particles is less than that.
+
+The verdict (the thick jet folds, the thin one does not) is that of the source's grid, 150 cells along a side. Its
+margin is small: the thin jet's axis moves within 0.0129 m, and 0.015 m back would count. At 100 cells the inlet has 6
+cells, and the thin jet wanders once.
 """
 
 from __future__ import annotations
