@@ -26,12 +26,12 @@ def test_what_is_unstable_by_its_spectral_radius_blows_up_when_it_is_run():
     stepped = disc(12)
     start = np.random.default_rng(0).normal(size=len(stepped.faces)) * stepped.faces
     largest = {}
-    for name, scheme, parts in (("27", stepped.explicit, 24), ("28", stepped.explicit, 28), ("1", stepped.mixed, 1)):
+    for name, scheme, parts in (("24", stepped.explicit, 24), ("28", stepped.explicit, 28), ("1", stepped.mixed, 1)):
         u, step = start, scheme(DIFFUSION / parts)
         for _ in range(300):
             u = step.advance(u)
         largest[name] = np.abs(u).max()
-    assert largest["27"] > 1e3
+    assert largest["24"] > 1e3
     assert max(largest["28"], largest["1"]) < np.abs(start).max()
 
 
