@@ -54,7 +54,10 @@ def flat(fields) -> np.ndarray:
 
 
 def agree(found: np.ndarray, exact: np.ndarray) -> bool:
-    return bool(np.abs(found - exact).max(initial=0.0) <= CLOSE * np.abs(exact).max(initial=0.0))
+    assert len(found) == len(exact) > 0
+    largest = np.abs(exact).max()
+    assert largest > 0
+    return bool(np.abs(found - exact).max() <= CLOSE * largest)
 
 
 # -- pressure ------------------------------------------------------------------------------------------------
