@@ -7,10 +7,11 @@ With velocities u on faces and multipliers s (stresses, pressure) on rows B, one
 
     f = W_A B' s_BC - B' W_A s_BC
 
-(Batty 2010, eq. 4.40 with 4.46-4.49 and 4.42-4.45, the sign of the last corrected). P is the density, C the
-compliance of the rows, W_L the liquid fraction of a sample's control volume whatever is solid, W_F the fraction
-that is not solid whatever is air, W_A = 1 - W_L, W_S = 1 - W_F. The free surface carries the traction s_BC (none)
-and walls the velocity u_BC (none) because of these weights; nothing else is done about boundaries.
+(Batty 2010, eq. 4.40 with 4.46-4.49 and 4.42-4.45; the printed signs of all four terms of s_BC in 4.45 are wrong
+and flipped here). P is the density, C the compliance of the rows, W_L the liquid fraction of a sample's control volume
+whatever is solid, W_F the fraction that is not solid whatever is air, W_A = 1 - W_L, W_S = 1 - W_F. The free surface
+carries the traction s_BC (none) and walls the velocity u_BC (none) because of these weights; nothing else is done
+about boundaries.
 
 Null space (section 4.7). A row that touches a velocity without liquid is dropped and takes its boundary value; a
 velocity that touches a row wholly in the solid is dropped and takes the wall's.

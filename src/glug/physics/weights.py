@@ -45,10 +45,6 @@ class Fractions:
     def full(cls, operators: Operators) -> Fractions:
         return cls.measure(operators, lambda offset: np.ones(operators.count(offset)))
 
-    def minus(self, inner: Fractions) -> Fractions:
-        """Without the part that is in `inner`, which lies inside."""
-        return Fractions(self.cell - inner.cell, self.face - inner.face, self.edge - inner.edge)
-
 
 def _trimmed(fraction: np.ndarray) -> np.ndarray:
     return np.where(fraction < LEAST_FRACTION, 0.0, np.minimum(fraction, 1.0))

@@ -44,7 +44,7 @@ class Problem:
         return "air" not in (self.outer[1], self.inner[1])
 
 
-def _with_input(x: np.ndarray, y: np.ndarray, fields: Fields, grad_p: tuple, div_tau: tuple) -> Fields:
+def _with_input(fields: Fields, grad_p: tuple, div_tau: tuple) -> Fields:
     fields["u_star"] = fields["u"] + grad_p[0] - div_tau[0]
     fields["v_star"] = fields["v"] + grad_p[1] - div_tau[1]
     return fields
@@ -54,13 +54,13 @@ def free_disc(points: np.ndarray) -> Fields:
     """p = x^2 + y^2 - 1, u = (2 x y, -y^2). The printed input (4.52) has the sign of grad p wrong."""
     x, y = points.T
     fields = {"u": 2 * x * y, "v": -(y**2), "p": x**2 + y**2 - 1}
-    return _with_input(x, y, fields, (2 * x, 2 * y), (0, 0))
+    return _with_input(fields, (2 * x, 2 * y), (0, 0))
 
 
 def walled_disc(points: np.ndarray) -> Fields:
     """p = x y^3, u = (y, -x)."""
     x, y = points.T
-    return _with_input(x, y, {"u": y, "v": -x, "p": x * y**3}, (y**3, 3 * x * y**2), (0, 0))
+    return _with_input({"u": y, "v": -x, "p": x * y**3}, (y**3, 3 * x * y**2), (0, 0))
 
 
 def swirl(k: Callable, dk: Callable, ddk: Callable, with_pressure: bool) -> Callable[[np.ndarray], Fields]:
@@ -78,7 +78,7 @@ def swirl(k: Callable, dk: Callable, ddk: Callable, with_pressure: bool) -> Call
         }
         pull = MU * (ddk(r) + 3 * dk(r) / r)
         gradient = (y, x) if with_pressure else (0, 0)
-        return _with_input(x, y, out, gradient, (-pull * y, pull * x))
+        return _with_input(out, gradient, (-pull * y, pull * x))
 
     return fields
 
@@ -137,7 +137,7 @@ def oscillating(blend: np.ndarray) -> Callable[[np.ndarray], Fields]:
             "tau_xy": MU * (B * (y**2 - x**2) * q - 4 * A * (x**2 + y**2) - 4 * G.derivative(r)),
         }
         grad_p = (HA * x * 2 * x * y + 2 * y * H0, HA * y * 2 * x * y + 2 * x * H0)
-        return _with_input(x, y, out, grad_p, (MU * lap_y, -MU * lap_x))
+        return _with_input(out, grad_p, (MU * lap_y, -MU * lap_x))
 
     return fields
 
