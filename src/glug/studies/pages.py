@@ -86,7 +86,8 @@ def write_index(folder: Path) -> None:
         "# Studies",
         "",
         "Published and analytic results, ours beside theirs. `make studies` writes these pages; each says which",
-        "command makes it. Errors are `Linf` (the largest) and `L1` (the sum times the volume of a cell).",
+        "command makes it. Errors are `Linf` (the largest) and `L1` (the sum times the volume of a cell) unless the",
+        "page says otherwise.",
         "",
     ]
     lines += [f"- [{name}]({name}.md): {entry.summary}" for name, entry in _entries(folder)]
