@@ -132,6 +132,30 @@ def test_only_some_frames(run):
     assert list(files(done.folder)) == ["0002.png"]
 
 
+def test_pictures_of_an_older_longer_run_are_removed_and_other_files_are_not(run):
+    render_run(run, PLAIN)
+    folder = run / "render"
+    (folder / "0007.png").write_bytes((folder / "0003.png").read_bytes())
+    Image.new("RGB", (64, 48)).save(folder / "0008.png")  # not by glug
+    before = files(folder)
+    render_run(run, RenderOptions("plain", (64, 48), only=[2]))
+    assert files(folder) == before
+    done = render_run(run, PLAIN)
+    assert (done.rendered, done.kept) == (0, 4)
+    assert list(files(folder)) == [*NAMES, "0008.png", done.film.name]
+
+
+def test_a_film_is_kept_unless_one_of_its_frames_is_made_anew(run):
+    film = render_run(run, PLAIN).film
+    assert render_run(run, RenderOptions("plain", (64, 48), only=[2])).notes == []
+    assert film.exists()
+    done = render_run(run, RenderOptions("plain", (64, 48), look="milk", only=[2]))
+    assert done.notes == [f"{film.name} removed: frame 2 was made anew"]
+    assert not film.exists()
+    assert render_run(run, PLAIN).notes == []
+    assert film.exists()
+
+
 def test_a_camera_of_the_scene_is_used_unless_told_otherwise(tmp_path):
     given = {"eye": [0.0, 0.6, 6.0], "target": [0.0, 0.3, 0.0], "fov": 30}  # far away
     run = write_run(tmp_path / "run", camera=given).path

@@ -111,9 +111,11 @@ def render_run(
     settings = [VERSION, engine.name, options.size, options.samples, options.shutter, asdict(camera), asdict(material)]
     todo = _unfinished(run, scene, summary.folder, frames, settings)
     summary.kept = len(frames) - len(todo)
-    if todo:
-        for name in FILMS:  # it would not be the film of these pictures
-            (summary.folder / name).unlink(missing_ok=True)
+    leftovers = _leftovers(summary.folder, frames) if options.only is None else []
+    for path in leftovers:
+        path.unlink()
+    if todo or leftovers:
+        _remove_films(summary.folder, sorted(todo) if not whole else [], note)
     for index, fingerprint in todo.items():
         picture = _picture(run, scene, engine, index, options)
         atomic.replace_file(_file(summary.folder, index), partial(_write_png, picture, fingerprint))
@@ -123,6 +125,16 @@ def render_run(
         _make_film(summary, frames, scene.time.fps, note)
     del lock
     return summary
+
+
+def _remove_films(folder: Path, anew: Sequence[int], note: Callable[[str], None]) -> None:
+    """They would not be films of the pictures that are there; a note if no new one follows the frames `anew`."""
+    for name in FILMS:
+        if (folder / name).exists():
+            (folder / name).unlink()
+            if anew:
+                which = f"frame {anew[0]} was" if len(anew) == 1 else f"{len(anew)} frames were"
+                note(f"{name} removed: {which} made anew")
 
 
 def _make_film(summary: RenderSummary, frames: Sequence[int], fps: float, note: Callable[[str], None]) -> None:
@@ -239,6 +251,16 @@ def _colours(run: RunFolder, scene: Scene, surface: SurfaceMesh, index: int) -> 
 
 def _file(folder: Path, index: int) -> Path:
     return folder / f"{index:04d}.png"
+
+
+def _leftovers(folder: Path, frames: Sequence[int]) -> list[Path]:
+    """Pictures that `glug render` made of frames that the run no longer has."""
+    names = {_file(folder, index).name for index in frames}
+    return [
+        path
+        for path in sorted(folder.glob("[0-9]*.png"))
+        if path.stem.isdigit() and path.name not in names and _stored_fingerprint(path) is not None
+    ]
 
 
 def _unfinished(
