@@ -146,7 +146,7 @@ def test_listening_elsewhere_needs_the_token_that_is_printed(command_line):
 def test_a_scene_is_watched_while_it_runs_and_afterwards(command_line, tiny_scene):
     viewer = command_line.start("view", tiny_scene, "--frames", "3", "-o", "run")
     url = url_of(viewer.stdout.readline())
-    assert overview(url)["state"] in ("waiting", "running")
+    assert overview(url)["state"] in ("waiting", "unfinished")
     wait_for(lambda: overview(url)["state"] == "complete", "complete run")
     assert overview(url)["frames"] == [0, 1, 2, 3]
     assert "frame 3 written" in viewer.stdout.readline()

@@ -83,6 +83,7 @@ def test_a_slice_is_a_layer_of_cells_and_empty_outside_the_liquid(run, feed):
     np.testing.assert_array_equal(np.isfinite(arrays["value"]), wet)
     np.testing.assert_array_equal(arrays["value"][wet], fields["p"][:, :, 8][wet])
     assert header["range"] == [fields["p"][fields["phi"] < 0].min(), fields["p"][fields["phi"] < 0].max()]
+    assert unpack(feed.slice(3, "pressure", 2, 0.51))[0]["bodies"] == unpack(feed.surface(3, "material"))[0]["bodies"]
     speed = unpack(feed.slice(0, "speed", 0, 0.5))[1]["value"]
     assert np.nanmin(speed) == np.nanmax(speed) == 0.5
 
@@ -151,7 +152,7 @@ def test_a_run_is_followed_from_before_its_beginning(tmp_path):
     run.write_frame(frame(0))
     run.write_frame(frame(1))
     assert feed.overview()["frames"] == [0, 1]
-    assert feed.overview()["state"] == "running"
+    assert feed.overview()["state"] == "unfinished"
     assert feed.stats(0)["total"] == 2
 
 

@@ -165,6 +165,11 @@ def test_solids_move_and_can_be_hidden(open_page, run):
         return (np.abs(pictures[1] - pictures[0]).max(-1) > 0.1).mean()
 
     assert moved() > 0.002
+    opened.page.locator("#slice").select_option("pressure")
+    opened.page.locator("#slice-axis").select_option("0")  # across x, which the paddle does not go along
+    opened.page.locator("#slice-at").evaluate("(s) => { s.value = 0; s.dispatchEvent(new Event('input')) }")
+    assert moved() > 0.002
+    opened.page.locator("#slice").select_option("")
     opened.page.locator("#show-solids").click()
     assert moved() == 0.0
     assert opened.complaints == []
@@ -194,12 +199,12 @@ def test_a_run_is_followed_as_it_grows(open_page, tmp_path):
     opened.shows(0)
     run.write_frame(frame(1))
     opened.shows(1)
-    assert "running: frame 1 of 5" in opened.page.locator("#state").inner_text()
+    assert "not complete: frame 1 of 5" in opened.page.locator("#state").inner_text()
     opened.page.locator("#canvas").focus()
     opened.page.keyboard.press("Home")  # one who looks elsewhere is left there
     opened.shows(0)
     run.write_frame(frame(2))
-    opened.page.wait_for_selector("text=running: frame 2 of 5")
+    opened.page.wait_for_selector("text=not complete: frame 2 of 5")
     opened.page.wait_for_timeout(1500)
     opened.shows(0)
     assert opened.complaints == []

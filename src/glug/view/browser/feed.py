@@ -57,7 +57,7 @@ class Feed:
         frames = folder.frames()
         newest = frames[-1] if frames else 0
         return {
-            "state": "complete" if manifest.get("complete") else "running",
+            "state": "complete" if manifest.get("complete") else "unfinished",  # being written, or stopped
             "frames": frames,
             "last": int(manifest.get("frames", newest)),
             "fps": float(manifest.get("fps", 24.0)),
@@ -119,7 +119,7 @@ class Feed:
         def make() -> bytes:
             with self._lock:
                 header, arrays = cut(self.folder(), index, quantity, axis, at, self._description().domain)
-            return pack({"index": index, **header}, arrays)
+            return pack({**self._header(index), **header}, arrays)
 
         return self._frame(("slice", index, quantity, axis, at), "fields", index, make)
 

@@ -45,7 +45,7 @@ class App {
     const shown = run.frames.length - 1;
     $("state").textContent = run.state === "complete"
       ? `${run.frames.length} frames`
-      : `running: frame ${run.frames[shown]} of ${run.last}`;
+      : `not complete: frame ${run.frames[shown]} of ${run.last}`;
     this.options($("colour"), this.colourChoices(run));
     this.options($("slice"), [["", "nothing"], ...run.slices.map(({ name }) => [name, name])]);
     $("slices").hidden = !run.slices.length;
@@ -140,7 +140,7 @@ class App {
       }
     }));
     this.message("frame", trouble && `frame ${index}: ${trouble}`);
-    this.bodies = (found.surface ?? found.particles)?.bodies ?? [];
+    this.bodies = (found.surface ?? found.particles ?? found.slice)?.bodies ?? [];
     if (this.run.solids.some(({ sequence }) => sequence)) await this.loadSolids(index);
     this.stage.poseSolids(this.bodies);
     this.paint(found);
