@@ -42,6 +42,7 @@ class Shot:
 
 SHOTS = {
     "ball-in-circle": Shot(12, 96),
+    "bubble-tube": Shot(80, 60),
     "buckling-sheet": Shot(28, 56),
     "chocolate": Shot(36, 48),
     "container-fill": Shot(32, 48),
@@ -55,12 +56,15 @@ SHOTS = {
     "jet-2d": Shot(48, 150),
     "letter-mixer": Shot(22, 64),
     "melting": Shot(40, 40),
+    "paddle-wheel": Shot(30, 48),
+    "rising-bubble": Shot(30, 64),
     "sinking-bubble": Shot(10, 48),
+    "splash-on-wall": Shot(20, 56),
     "splash-tank": Shot(14, 68),
     "tight-channel": Shot(30, 96),
-    "paddle-wheel": Shot(30, 48),
     "variable-viscosity-block": Shot(36, 40),
     "viscous-beam": Shot(16, 36),
+    "water-cooler": Shot(40, 64),
     "water-drop": Shot(14, 72),
 }
 

@@ -7,29 +7,41 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from glug.scene import scenes
+from glug.scene import load, scenes
 from glug.scene.loader import library_text
 
 DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "gallery.md").read_text(encoding="utf-8")
 NAMES = [name for name, _ in scenes()]
-SHOWN = re.findall(r"^## (.*)$", (DOCS / "gallery.md").read_text(), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def gallery():
+    return runpy.run_path(str(DOCS / "gallery.py"), run_name="gallery")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_shows_the_scene_and_its_file(name):
-    text = (DOCS / "gallery.md").read_text()
+def test_shows_the_scene_and_its_file(gallery, name):
+    assert library_text(name).rstrip() in PAGE, "the scene has changed since: python docs/gallery.py --page"
     path = DOCS / "images" / "gallery" / f"{name}.jpg"
     if not path.exists():
         pytest.skip(f"no picture yet: python docs/gallery.py {name}")
-    assert f"![{name}](images/gallery/{name}.jpg)" in text, "python docs/gallery.py --page"
-    assert library_text(name).rstrip() in text, "the scene has changed since: python docs/gallery.py --page"
+    assert f"![{name}](images/gallery/{name}.jpg)" in PAGE, "python docs/gallery.py --page"
+    assert gallery["up_to_date"](name), f"the scene has changed since: python docs/gallery.py {name}"
     with Image.open(path) as picture:
         assert picture.size == (480, 360)
     assert path.stat().st_size < 150_000
 
 
-def test_shows_nothing_else():
-    assert [name for name in NAMES if name in SHOWN] == SHOWN
+def test_shows_every_scene_and_nothing_else(gallery):
+    assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == NAMES
+    assert gallery["page"]() == PAGE, "python docs/gallery.py --page"
+
+
+def test_every_shot_is_of_a_scene(gallery):
+    for name, shot in gallery["SHOTS"].items():
+        scene = load(name)
+        assert 0 < shot.frame <= scene.time.frames, name
 
 
 def test_a_scene_without_a_picture_says_so(tmp_path):
