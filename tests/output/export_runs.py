@@ -69,7 +69,7 @@ def particles(index: int) -> dict[str, np.ndarray]:
 
 
 def fields() -> dict[str, np.ndarray]:
-    """On 3 x 4 x 5 cells: v = (x, 2 y, 3 z) [1/s], p = x + 10 y + 100 z."""
+    """On 3 x 4 x 5 cells: v = (x, 2 y, 3 z) [1/s], p = x + 10 y + 100 z, level = i + 2 j."""
     dx, corner, shape = 0.05, np.array([0.1, 0.2, 0.3]), (3, 4, 5)
     x, y, z = np.meshgrid(*(c + dx * (np.arange(n) + 0.5) for c, n in zip(corner, shape)), indexing="ij")
     found = {"phi": x - 0.2, "p": x + 10 * y + 100 * z}
@@ -82,6 +82,7 @@ def fields() -> dict[str, np.ndarray]:
     return {name: np.ascontiguousarray(a, np.float32) for name, a in found.items()} | {
         "corner": corner,
         "dx": np.array(dx),
+        "level": np.broadcast_to(np.add.outer(np.arange(3), 2 * np.arange(4))[..., None], shape).astype(np.uint8),
     }
 
 

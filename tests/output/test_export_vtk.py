@@ -98,6 +98,7 @@ def test_fields_are_at_their_cells(folder):
         centre = bounds.mean(axis=1)
         np.testing.assert_allclose(centre, expected["corner"] + 0.05 * (np.array([i, j, k]) + 0.5), rtol=1e-6)
         number = i + 3 * (j + 4 * k)
+        assert data["level"][number] == i + 2 * j
         assert data["p"][number] == pytest.approx(centre @ [1, 10, 100], rel=1e-5)
         np.testing.assert_allclose(data["velocity"][number], centre * [1, 2, 3], rtol=1e-5)
 

@@ -75,7 +75,7 @@ class _Mesh:
 
 
 class _Liquid(_Mesh):
-    """The surface of all liquids, with the look of the first, as in glug's own pictures."""
+    """The surface of all liquids, with the look of the first."""
 
     def __init__(self, stage: Any, root: Any, shot: Shot):
         liquid = next(iter(shot.scene.liquids.values()))

@@ -3,7 +3,7 @@
 liquid.pvd     the surface: velocity [m/s] and speed at its points
 particles.pvd  the particles with all their attributes
 solids.pvd     the solids where they are in each frame
-fields.pvd     pressure [Pa], velocity and distance in the cells, where the run has fields
+fields.pvd     pressure [Pa], velocity, distance and octree level in the cells, where the run has fields
 
 A .pvd file lists the files of a series with their times [s].
 """
@@ -126,6 +126,8 @@ def _write_cells(path: Path, fields: Mapping[str, np.ndarray]) -> None:
     shape, dx = fields["phi"].shape, float(fields["dx"])
     data = {"phi": fields["phi"].ravel("F"), "p": fields["p"].ravel("F"), "velocity": cell_velocity(fields)}
     data["velocity"] = np.stack([data["velocity"][..., axis].ravel("F") for axis in range(3)], axis=1)
+    if "level" in fields:  # of an octree's leaves
+        data["level"] = fields["level"].ravel("F")
     extent = " ".join(f"0 {n}" for n in shape)
     origin = " ".join(f"{x:.9g}" for x in fields["corner"])
     body = (
