@@ -3,6 +3,7 @@
 import pytest
 
 from glug.errors import InputError
+from glug.studies import isolated, viewing
 from glug.studies.registry import BenchOptions, run_bench
 from glug.view.browser.chromium import require_chromium
 
@@ -23,3 +24,12 @@ def test_every_row_is_measured(monkeypatch):
     for case, row in rows.items():
         assert row.skipped or row.seconds > 0, case
     assert 0.03 < rows["view/receive"].peak_gb < 1.0
+
+
+@pytest.mark.slow
+def test_the_server_stays_below_a_gigabyte_over_a_long_run(tmp_path):
+    folder, frames, triangles = str(tmp_path / "run"), viewing.FRAMES, viewing.TRIANGLES
+    options = {"frames": frames, "triangles": triangles, "with_particles": False}
+    made = isolated.call("glug.studies.export:make_run", folder=folder, **options)
+    assert made["triangles"] > 0.98 * frames * triangles  # 1 GB of files: more than it may keep
+    assert isolated.call("glug.studies.viewing:receive", folder=folder, frames=frames)["peak"] < 1e9
