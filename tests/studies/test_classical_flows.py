@@ -1,5 +1,6 @@
 """Classical flows through whole runs: within the tolerance of the grid, converging, and not by accident."""
 
+import numpy as np
 import pytest
 
 from glug.physics import viscosity
@@ -13,23 +14,27 @@ def worst(flow) -> float:
 
 
 @pytest.mark.parametrize(("name", "limit"), [("taylor-couette", 0.02), ("taylor-green", 0.04), ("pipe", 0.04)])
-def test_errors_shrink_at_first_order(name, limit):
-    """Half of 32 cells across may have twice the error that 32 may have."""
-    coarse, fine = (worst(FLOWS[name](n)) for n in (8, 16))
-    print(f"{name}: largest error {coarse:.4f} at 8 cells across, {fine:.4f} at 16")
-    assert fine < limit
-    assert fine <= 0.5 * coarse
+def test_errors_shrink_at_about_first_order(name, limit):
+    """Half of 32 cells across may have twice the error that 32 may have. Every component by itself."""
+    coarse, fine = (flow.errors(run(flow)) for flow in (FLOWS[name](n) for n in (8, 16)))
+    order = {c: np.log2(np.divide(coarse[c], fine[c])) for c in coarse}
+    print(f"{name}: errors {fine} at 16 cells across, orders {order}")
+    assert max(largest for largest, _ in fine.values()) < limit
+    assert min(o.min() for o in order.values()) >= 0.85
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FLOWS)
 def test_within_two_percent_at_32_cells_across(name):
     rows = classical_flows.study(StudyOptions(name=name))
-    errors = {(r.grid, r.quantity): r.ours for r in rows if r.norm == "Linf"}
-    largest = {n: max(e for (grid, _), e in errors.items() if grid == n) for n in (8, 16, 32)}
-    print(f"{name}: largest errors {largest}")
-    assert largest[32] < 0.02
-    assert largest[32] <= 0.25 * largest[8]  # first order or better over two doublings
+    errors = {(r.grid, r.quantity, r.norm): r.ours for r in rows if r.norm != "value"}
+    components = {quantity for _, quantity, _ in errors}
+    assert max(errors[32, c, "Linf"] for c in components) < 0.02
+    for c in components:
+        for norm in ("Linf", "L1"):
+            order = np.log2(errors[8, c, norm] / errors[32, c, norm]) / 2
+            print(f"{name}: {c} {norm} {errors[32, c, norm]:.4f} at 32 cells, average order {order:.2f}")
+            assert order >= 0.9
 
 
 def test_faces_next_to_curved_walls_must_move_with_them(monkeypatch):
@@ -51,6 +56,18 @@ def test_vortex_between_sticking_walls_decays_faster():
     flow.scene = lambda: scene  # type: ignore[method-assign]
     ((ours, exact),) = flow.values(run(flow)).values()
     assert ours > 1.5 * exact
+
+
+def test_what_the_ends_of_the_pipe_add_is_half_in_one_twice_as_long(monkeypatch):
+    """So the force that the formula takes from the run is not what makes it fit: it tends to gravity alone."""
+    added = []
+    for length in (Pipe.length, 2 * Pipe.length):
+        monkeypatch.setattr(Pipe, "length", length)
+        flow = Pipe(8)
+        added.append(flow.pull(run(flow)) - 1.0)
+    print(f"p' / (rho g): {added[0]:.4f}, and {added[1]:.4f} in a pipe twice as long")
+    assert 0.02 < added[0] < 0.05
+    assert added[1] == pytest.approx(0.5 * added[0], rel=0.1)
 
 
 def test_pipe_follows_its_viscosity():

@@ -7,6 +7,12 @@ the mean. n is the number of cells across the gap (taylor-couette), the box (tay
 The axes of the cylinders and of the pipe lie 0.37 cells from the lattice, so that their walls cut cells everywhere. The
 box of taylor-green is the domain, whose sides other than the top one are where the lattice begins and ends: only the
 top wall lies 0.37 cells behind it.
+
+The driving force in the formula of pipe is taken from the run: v = -(rho g + p') (R^2 - r^2) / (4 mu), where p' is the
+pressure gradient of the run halfway down (row `pull_over_gravity`: 1 + p' / (rho g)). Errors and `axis_speed` thus test
+the profile across the pipe, not the force. p' is what the ends add: the honey leaves the pipe and meets the air at the
+top without friction, so that it runs a few percent faster than through an endless pipe. Twice the length halves p', at
+8 cells across from 0.032 to 0.016 of rho g. `axis_speed_unfitted` is the same speed beside rho g R^2 / (4 mu).
 """
 
 from __future__ import annotations
@@ -245,10 +251,8 @@ class TaylorGreen:
 class Pipe:
     """Honey runs down a pipe that was full at the start and is open at both ends, until the flow is steady.
 
-    v = -(rho g + p') (R^2 - r^2) / (4 mu) halfway down. p' is the pressure gradient there, taken from the run: the
-    honey leaves the pipe and meets the air at the top without friction, so the flow through a short
-    pipe is a few percent faster than through an endless one, and p' is what the ends add. Time steps shrink with the
-    cells: the pressure that follows the viscous solve acts on the liquid at the wall, too, for the length of a step.
+    v = -(rho g + p') (R^2 - r^2) / (4 mu) halfway down, p' taken from the run. Time steps shrink with the cells: the
+    pressure that follows the viscous solve acts on the liquid at the wall, too, for the length of a step.
     """
 
     radius, length = 0.01, 0.06  # [m]
@@ -321,11 +325,13 @@ class Pipe:
         return {"v": face_errors(simulation, 1, exact, inside, self.speed)}
 
     def values(self, simulation: Simulation) -> dict[str, tuple[float, float]]:
-        """Speed on the axis [m/s], and gravity with the pressure gradient of the ends over gravity alone."""
+        """Speed on the axis [m/s], with p' in the formula and without; gravity and p' over gravity alone."""
         points, values = faces(simulation, 1)
         pull = self.pull(simulation)
+        fastest = float(-values[self.middle(points)].min())
         return {
-            "axis_speed": (float(-values[self.middle(points)].min()), pull * self.speed),
+            "axis_speed": (fastest, pull * self.speed),
+            "axis_speed_unfitted": (fastest, self.speed),
             "pull_over_gravity": (pull, 1.0),
         }
 
