@@ -26,6 +26,13 @@ def test_a_panel_per_quantity_and_norm_with_published_beside_ours():
     assert (first.title, second.title) == ("p: Linf error", "p: L1 error")
     assert [line.name for line in first.lines] == ["published", "Table 4.2", "open-area"]
     assert first.log_x and first.log_y
+    assert first.x_ticks == [16, 32]
+
+
+def test_values_have_a_linear_axis():
+    rows = [StudyRow("pipe", "formula", n, "pull_over_gravity", "value", 1.03) for n in (8, 16)]
+    (panel,) = panels(rows)
+    assert not panel.log_y
 
 
 def test_single_grids_have_no_plot(tmp_path):

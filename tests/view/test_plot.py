@@ -43,6 +43,13 @@ def test_curves_are_interrupted_where_there_is_no_value():
     assert (gaps > 3).sum() == 1
 
 
+def test_an_axis_with_ticks_ends_at_the_data():
+    lines = Line("a", [16.0, 64.0], [1.0, 1.0])
+    wide, snug = (curve(plot([panel(lines, log_x=True, x_ticks=ticks)], SIZE))[1] for ticks in ((), (16, 32, 64)))
+    assert np.ptp(wide) < 0.6 * SIZE[0]  # from 10 to 100
+    assert np.ptp(snug) > 0.75 * SIZE[0]
+
+
 def test_every_curve_has_a_colour_and_panels_are_stacked():
     lines = [Line(str(i), [0, 1], [i, i + 1]) for i in range(4)]
     picture = plot([panel(*lines), panel(*lines)], SIZE)

@@ -29,7 +29,8 @@ def panels(rows: Sequence[StudyRow]) -> list[Panel]:
         found.setdefault((row.quantity, row.norm), []).append(row)
     out = []
     for (quantity, norm), members in found.items():
-        if len({row.grid for row in members}) < 2:
+        numbers = sorted({row.grid for row in members})
+        if len(numbers) < 2:
             continue
         lines = []
         for table in dict.fromkeys(row.table for row in members):
@@ -39,9 +40,8 @@ def panels(rows: Sequence[StudyRow]) -> list[Panel]:
                 lines.append(Line("published", grid, [row.published for row in mine]))
             lines.append(Line(f"ours, {table}" if not lines else table, grid, [row.ours for row in mine], dots=True))
         title = quantity if norm == "value" else f"{quantity}: {norm} error"
-        out.append(
-            Panel(title, "cells along a side", "", lines, log_x=True, log_y=all(row.ours > 0 for row in members))
-        )
+        log = norm != "value" and all(row.ours > 0 for row in members)
+        out.append(Panel(title, "cells along a side", "", lines, log_x=True, log_y=log, x_ticks=numbers))
     return out
 
 

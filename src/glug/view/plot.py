@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes. Logarithmic axes leave out what is not positive."""
+    """One set of axes. Logarithmic axes leave out what is not positive. With `x_ticks` the x axis ends at them."""
 
     title: str
     x_label: str
@@ -36,6 +36,7 @@ class Panel:
     lines: Sequence[Line]
     log_x: bool = False
     log_y: bool = False
+    x_ticks: Sequence[float] = ()
 
 
 def plot(panels: Sequence[Panel], size: tuple[int, int] = (640, 320)) -> np.ndarray:
@@ -73,6 +74,16 @@ class _Scale:
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         return _Scale(first * step, last * step, False, tuple(k * step for k in range(first, last + 1)))
 
+    @staticmethod
+    def at(ticks: Sequence[float], log: bool) -> "_Scale":
+        """From the first tick to the last, and a little room."""
+        low, high = min(ticks), max(ticks)
+        if log:
+            room = (high / low) ** 0.05 if high > low else 2.0
+            return _Scale(low / room, high * room, True, tuple(ticks))
+        space = 0.05 * (high - low) or 0.5
+        return _Scale(low - space, high + space, False, tuple(ticks))
+
     def part(self, values: np.ndarray) -> np.ndarray:
         """0 at the low end, 1 at the high end; NaN where there is no place."""
         if not self.log:
@@ -97,7 +108,8 @@ class _Axes:
     def __init__(self, draw: ImageDraw.ImageDraw, panel: Panel, width: int, height: int, top: int):
         self.draw_on, self.panel = draw, panel
         self.font = ImageFont.load_default(FINER * TEXT)
-        self.x = _Scale.of(np.concatenate([_numbers(line.x) for line in panel.lines]), panel.log_x)
+        x = np.concatenate([_numbers(line.x) for line in panel.lines])
+        self.x = _Scale.at(panel.x_ticks, panel.log_x) if panel.x_ticks else _Scale.of(x, panel.log_x)
         self.y = _Scale.of(np.concatenate([_numbers(line.y) for line in panel.lines]), panel.log_y)
         widest = max(draw.textlength(self.y.label(t), font=self.font) for t in self.y.ticks)
         unit = FINER * TEXT
