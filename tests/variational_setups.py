@@ -1,18 +1,22 @@
 """Blobs, containers and levels for the tests of the assembled problems."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
-from glug.geometry.exact_fractions import function_fraction
+from glug.geometry.exact_fractions import face_fraction, function_fraction
 from glug.grids.operators import Operators
-from glug.grids.regular import Grid
+from glug.grids.regular import CENTRE, Grid
+from glug.physics.reference_pressure import AreaPressure, ghost_distance
 from glug.physics.weights import Fractions
 
 
-def square(n: int, dim: int = 2, shift: float = 0.0) -> Operators:
-    """n cells along each side of [-1.5, 1.5]^dim, moved by `shift` cells along every axis."""
+def square(n: int, dim: int = 2, shift: float | tuple[float, ...] = 0.0) -> Operators:
+    """n cells along each side of [-1.5, 1.5]^dim, moved by `shift` cells, along every axis or axis by axis."""
     dx = 3.0 / n
-    corner = -1.5 + shift * dx
-    return Operators(Grid(dx, (n, n, n if dim == 3 else 1), origin=(corner, corner, corner), dim=dim))
+    corner = tuple((-1.5 + dx * np.broadcast_to(shift, 3)).tolist())
+    return Operators(Grid(dx, (n, n, n if dim == 3 else 1), origin=corner, dim=dim))
 
 
 class Blob:
@@ -36,9 +40,29 @@ def below(level: float):
     return lambda points: points[:, 1] - level
 
 
-def fractions(operators: Operators, phi) -> Fractions:
+@dataclass(frozen=True)
+class Shaped(Fractions):
+    """Fractions, and the distance they are of."""
+
+    phi: Callable[[np.ndarray], np.ndarray]
+
+
+def fractions(operators: Operators, phi) -> Shaped:
     parts = 8 if operators.dim == 2 else 3
-    return Fractions.measure(operators, lambda offset: function_fraction(operators.grid, offset, phi, parts))
+    found = Fractions.measure(operators, lambda offset: function_fraction(operators.grid, offset, phi, parts))
+    return Shaped(found.cell, found.face, found.edge, phi)
+
+
+def area_pressure(operators: Operators, liquid: Fractions, fluid: Fractions) -> AreaPressure:
+    """The default projection: open areas and ghost-fluid distances, of the shapes or of all space."""
+    area = np.ones_like(fluid.face)
+    if isinstance(fluid, Shaped):
+        area = np.concatenate([face_fraction(operators.grid, a, fluid.phi) for a in range(operators.dim)])
+    phi = np.full(operators.count(CENTRE), -1.0)
+    if isinstance(liquid, Shaped):
+        phi = liquid.phi(operators.points(CENTRE))
+    wet = (phi < 0) & (np.abs(operators.D) @ area > 0)
+    return AreaPressure(operators, area, wet, ghost_distance(operators, phi))
 
 
 def velocity(operators: Operators, field) -> np.ndarray:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from glug.errors import InputError
+from glug.errors import InputError, SolverError
 from glug.grids.operators import AXIS, Operators
 from glug.physics.weights import Fractions
 from glug.solvers.sparse import AMG, DIRECT, solve_general, solve_positive, solve_saddle
@@ -210,6 +210,7 @@ class VariationalProblem:
         divergence: np.ndarray | None = None,
         form: Form = "auto",
         solver: str = "auto",
+        strict: bool = True,
     ) -> Solution:
         """The velocity and multipliers at the end of the step.
 
@@ -217,6 +218,7 @@ class VariationalProblem:
         for all rows; `divergence` [1/s] what the cells are to have, times their open fraction. Faces without
         liquid keep u*, those in walls take the wall's velocity. The forms eliminate the velocity, or the stresses
         (not the pressure, which has no compliance), or nothing. `solver` is "direct", "amg" or, by size, "auto".
+        `strict` raises `SolverError` where the solution leaves too large a residual; otherwise its `stats` say so.
         """
         form, solver = self._choose(form, solver)
         u_wall = np.zeros_like(self.liquid_face) if u_wall is None else u_wall
@@ -237,6 +239,8 @@ class VariationalProblem:
             solve = {"stress": self._solve_stress, "velocity": self._solve_velocity, "kkt": self._solve_whole}[form]
             u[m], excess, stats = solve(start[m], wall[v], solver)
             s[v] += excess
+        if strict and not stats.converged:
+            raise SolverError(f"{stats.solver}: the solution leaves a residual of {stats.residual:.1e}")
         return Solution(u, s, rows.slices, stats)
 
     def _choose(self, form: Form, solver: str) -> tuple[Form, str]:

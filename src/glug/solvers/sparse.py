@@ -1,8 +1,9 @@
 """Assembled systems: factorisation for small ones, Krylov methods with algebraic multigrid for large ones.
 
 A symmetric matrix is scaled to a unit diagonal first, because fractions of control volumes range over many
-orders of magnitude and its diagonal with them. Every solve reports `SolveStats` and raises `SolverError` where it
-did not reach a solution.
+orders of magnitude and its diagonal with them. Every solve reports `SolveStats` and raises `SolverError` where there
+are no factors or the iteration does not converge. Factors that leave a residual above `ACCEPTED` are reported as not
+converged: the caller decides.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from glug.solvers.stats import SolveStats
 TOLERANCE = {cg: 1e-12, minres: 1e-13}
 MOST = 2000  # iterations
 ACCEPTED = 1e-6  # |b - A x|_inf / |b|_inf above which a solution has failed
+HELD = 1e-6  # of the diagonal, added to a preconditioner that may be singular
 DIRECT, AMG = "direct", "amg"
 
 
@@ -95,7 +97,10 @@ def solve_saddle(
     """
     begin = time.perf_counter()
     velocity = AlgebraicCycle(A, smooth[0])
-    pressure = AlgebraicCycle((B @ sparse.diags(1.0 / mass) @ B.T).tocsr(), smooth[1])
+    laplacian = B @ sparse.diags(1.0 / mass) @ B.T
+    # In a closed component it is singular, and rounding would decide whether the cycle is positive.
+    laplacian = laplacian + HELD * sparse.diags(laplacian.diagonal())
+    pressure = AlgebraicCycle(laplacian.tocsr(), smooth[1])
     n = A.shape[0]
 
     def precondition(r: np.ndarray) -> np.ndarray:
@@ -107,7 +112,10 @@ def solve_saddle(
 def solve_general(matrix: sparse.spmatrix, b: np.ndarray) -> tuple[np.ndarray, SolveStats]:
     """Solve with any matrix, by LU with pivoting and one step of refinement."""
     begin = time.perf_counter()
-    factor = splu(matrix.tocsc())
+    try:
+        factor = splu(matrix.tocsc())
+    except RuntimeError as error:
+        raise SolverError(f"the matrix has no inverse: {error}") from error
     x = factor.solve(b)
     return _report("lu", matrix, x + factor.solve(b - matrix @ x), b, 1, begin)
 
@@ -123,7 +131,10 @@ def _iterate(
         count += 1
 
     operator = LinearOperator(matrix.shape, precondition, dtype=np.float64)
-    x, failed = method(matrix, b, rtol=TOLERANCE[method], maxiter=MOST, M=operator, callback=tick)
+    try:
+        x, failed = method(matrix, b, rtol=TOLERANCE[method], maxiter=MOST, M=operator, callback=tick)
+    except ValueError as error:  # minres, of a preconditioner that is not positive
+        raise SolverError(f"{method.__name__} with algebraic multigrid failed: {error}") from error
     if failed:
         raise SolverError(f"{method.__name__} with algebraic multigrid did not converge in {count} iterations")
     x, stats = _report(f"amg-{method.__name__}", matrix, x, b, count, begin + setup)
