@@ -1,5 +1,7 @@
 """Tables 4.1 to 4.8 of Batty (2010), entry by entry, and the schemes that do better on the same problems."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from glug.errors import InputError
 from glug.studies.convergence import Discretised
 from glug.studies.manufactured import PROBLEMS
 from glug.studies.registry import STUDIES, StudyOptions, run_study
-from glug.studies.stokes_3d import Swirl
+from glug.studies.stokes_3d import REFERENCE, PublishedFlow, Swirl
 from glug.studies.tables import grids, published
 
 TOLERANCE = {"pressure": 0.02, "viscosity": 0.01, "stokes": 0.01}
@@ -236,3 +238,26 @@ def test_stokes_flow_in_3d_converges():
     order = {q: np.log2(np.array(coarse[q]) / np.array(fine[q])) for q in coarse}
     assert min(o[1] for o in order.values()) > 1.5
     assert min(order[q][0] for q in "uvw") > 1.5
+
+
+@pytest.mark.slow
+def test_the_published_flow_in_3d_converges_towards_a_finer_solution():
+    """In L1 and, the velocity, in the maximum norm; stresses do not converge reliably there."""
+    reference = PublishedFlow(REFERENCE)
+    coarse, fine = (PublishedFlow(n).errors(reference) for n in (24, 48))
+    order = {q: np.log2(np.array(coarse[q]) / np.array(fine[q])) for q in coarse}
+    print({q: o.round(2).tolist() for q, o in order.items()})
+    assert len(order) == 9
+    assert min(o[1] for o in order.values()) >= 0.8
+    assert min(order[q][0] for q in "uvw") >= 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_table_up_to_256_takes_less_than_a_minute(name):
+    begin = time.perf_counter()
+    rows = run_study(name, StudyOptions(largest_grid=256))
+    seconds = time.perf_counter() - begin
+    print(f"{name}: {seconds:.1f} s")
+    assert max(row.grid for row in rows) == 256
+    assert seconds < 60.0
