@@ -11,7 +11,7 @@ from glug.physics.reference_viscosity import viscosity_problem
 from glug.physics.stokes import stokes_problem
 from glug.physics.weights import Fractions
 from glug.solvers.sparse import Cholesky
-from variational_setups import Blob, area_pressure, fractions, square
+from glug.studies.exactness import Blob, area_pressure, fractions, square
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 PHYSICS = {

@@ -65,6 +65,7 @@ STUDIES: Mapping[str, Entry] = {
     "explicit-substeps": Entry(
         "glug.studies.explicit_substeps", "steps that explicit and mixed viscosity need, against one"
     ),
+    "exactness": Entry("glug.studies.exactness", "rest, rigid motion, prescribed pressure: exact but for rounding"),
     "rotated-vortex": Entry("glug.studies.tilted_boxes", "a vortex in a tilted box: volumes, areas and whole cells"),
     "paddle": Entry(
         "glug.studies.tilted_boxes", "gas stirred by a paddle at all angles: volumes, areas and whole cells"
