@@ -1,10 +1,10 @@
 """What the assembled problems of glug's variational lab do exactly, whatever the shapes and the grid.
 
-`ours` is the largest error, of a velocity [m/s] or, in `prescribed_pressure_p`, of a pressure [Pa]: rounding. Liquid and
-container are wavy discs (in 3D balls), not aligned with the grid.
+`ours` is the largest error, of a velocity [m/s] or, in `prescribed_pressure_p`, of a pressure [Pa]: rounding. Liquid
+and container are wavy discs (in 3D balls), not aligned with the grid.
 
-- `rigid_motion`: free liquid that moves and turns keeps its velocity.
-- `rest`: gravity for a step of 0.1 s does not move liquid in a container, full or half full.
+- `rigid_motion`, `rigid_motion_3d`: free liquid that moves and turns keeps its velocity.
+- `rest_full`, `rest_half_full`: gravity for a step of 0.1 s does not move liquid in a container.
 - `prescribed_pressure`: a linear pressure on the free surface and inside balances a force; nothing moves. Beside it
   `prescribed_pressure_p`, the error of the pressure.
 - `forms`: from a random velocity, the solution with the velocity eliminated against the one with the stresses
@@ -204,11 +204,11 @@ def study(options: StudyOptions) -> list[StudyRow]:
         for name, physics in EVERY_PHYSICS.items():
             add("rigid_motion", name, n, change_of_rigid_motion(physics, n, 2))
             if n <= LARGEST_3D:
-                add("rigid_motion", f"{name}, 3D", n, change_of_rigid_motion(physics, n, 3))
+                add("rigid_motion_3d", name, n, change_of_rigid_motion(physics, n, 3))
         add("rigid_motion", "laplacian", n, change_of_rigid_motion(_laplacian, n, 2))
         for name, physics in PRESSURES.items():
-            add("rest", f"{name}, full", n, motion_at_rest(physics, n, None))
-            add("rest", f"{name}, half full", n, motion_at_rest(physics, n, LEVEL))
+            add("rest_full", name, n, motion_at_rest(physics, n, None))
+            add("rest_half_full", name, n, motion_at_rest(physics, n, LEVEL))
             balanced = Balanced.of(physics, n, SLOPE)
             u, p = balanced.errors(balanced.push)
             add("prescribed_pressure", name, n, u)

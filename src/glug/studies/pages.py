@@ -40,7 +40,7 @@ def panels(rows: Sequence[StudyRow]) -> list[Panel]:
                 lines.append(Line("published", grid, [row.published for row in mine]))
             lines.append(Line(f"ours, {table}" if not lines else table, grid, [row.ours for row in mine], dots=True))
         title = quantity if norm == "value" else f"{quantity}: {norm} error"
-        log = norm != "value" and all(row.ours > 0 for row in members)
+        log = norm != "value" and any(row.ours > 0 for row in members)
         out.append(Panel(title, "cells along a side", "", lines, log_x=True, log_y=log, x_ticks=numbers))
     return out
 
