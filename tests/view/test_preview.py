@@ -9,7 +9,8 @@ from shapes import disc, sphere
 
 import glug.scene
 from glug.output import RunFolder
-from glug.view import ScenePictures, assemble, png_bytes, write_preview
+from glug.view import ScenePictures, assemble, png_bytes, preview, write_preview
+from glug.view.film import has_video
 
 MANIFEST = {"scene": "drop", "fps": 24.0, "frames": 4}
 
@@ -44,6 +45,22 @@ def test_film_has_all_frames_and_the_right_length(folder):
             durations.append(film.info["duration"])
     assert sum(durations) == pytest.approx(7 * 1000 / 24, abs=1)
     assert max(durations) - min(durations) <= 1
+
+
+@pytest.mark.parametrize("video", [False, True])
+def test_with_the_video_extra_there_is_a_film_for_players_too(folder, monkeypatch, video):
+    if video and not has_video():
+        pytest.skip("imageio-ffmpeg is not installed: pip install 'glug[video]'")
+    monkeypatch.setattr(preview, "has_video", lambda: video)
+    for index, picture in enumerate(pictures(3)):
+        write_preview(folder, index, picture)
+    assemble(folder)
+    film = folder.path / "preview.mp4"
+    assert film.exists() == video
+    if video:
+        assert film.read_bytes()[4:8] == b"ftyp"
+        folder.truncate_to(1, 1)
+        assert not film.exists()
 
 
 def test_last_frame_is_the_picture_of_the_run(folder):

@@ -8,7 +8,7 @@
     bodies.jsonl       pose of every moving solid, a line per frame
     stats.jsonl        a line per step
     checkpoint/        the state to resume from
-    preview/0001.png   a small picture per frame; preview.png, preview.webp
+    preview/0001.png   a small picture per frame; preview.png, preview.webp, preview.mp4
 
 Every file appears by rename, except the two line files, which grow by whole lines.
 """
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _FRAME_FILES = {"surface": ".ply", "particles": ".npz", "fields": ".npz", "preview": ".png"}
-_OWN_FILES = ("scene.toml", "manifest.json", "bodies.jsonl", "stats.jsonl", "preview.png", "preview.webp")
+_PREVIEWS = ("preview.png", "preview.webp", "preview.mp4")
+_OWN_FILES = ("scene.toml", "manifest.json", "bodies.jsonl", "stats.jsonl", *_PREVIEWS)
 _FIXED = {
     "format": FORMAT,
     "glug": glug.__version__,
@@ -222,7 +223,7 @@ class RunFolder:
             for index in _indices(self.path / kind, suffix):
                 if index > frame:
                     self.file(kind, index).unlink()
-        for name in ("preview.png", "preview.webp"):
+        for name in _PREVIEWS:
             (self.path / name).unlink(missing_ok=True)
         lines.keep_lines(self.path / "bodies.jsonl", lambda line: line["frame"] <= frame)
         lines.keep_lines(self.path / "stats.jsonl", lambda line: line["step"] <= step)

@@ -70,7 +70,7 @@ def mp4_bytes(pictures: Sequence[Path], fps: float) -> bytes:
             writer.send(None)
             for picture in _even(pictures):
                 writer.send(picture)
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # the latter where there is no ffmpeg
             raise OutputError(f"the film could not be encoded: {error}") from error
         finally:
             writer.close()

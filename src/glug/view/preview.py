@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from glug.output import RunFolder
-from glug.view.film import webp_bytes
+from glug.view.film import has_video, mp4_bytes, webp_bytes
 
 
 def png_bytes(picture: np.ndarray) -> bytes:
@@ -24,13 +24,17 @@ def write_preview(folder: RunFolder, index: int, picture: np.ndarray) -> Path:
 
 
 def assemble(folder: RunFolder, fps: float | None = None) -> Path | None:
-    """Write preview.png (the last frame's picture) and preview.webp (all of them, played in a loop).
+    """Write preview.png (the last frame's picture), preview.webp (all of them, played in a loop) and preview.mp4.
 
-    `fps` [1/s] is the run's when None. Returns the film; None, and nothing is written, without pictures.
+    The last needs the `video` extra. `fps` [1/s] is the run's when None. Returns the looping film; None, and nothing is
+    written, without pictures.
     """
     paths = sorted((folder.path / "preview").glob("[0-9]*.png"), key=lambda path: int(path.stem))
     if not paths:
         return None
     rate = float(folder.manifest()["fps"]) if fps is None else fps
     folder.write_file("preview.png", paths[-1].read_bytes())
-    return folder.write_file("preview.webp", webp_bytes(paths, rate))
+    film = folder.write_file("preview.webp", webp_bytes(paths, rate))
+    if has_video():
+        folder.write_file("preview.mp4", mp4_bytes(paths, rate))
+    return film
