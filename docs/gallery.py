@@ -64,7 +64,7 @@ SHOTS = {
     "tight-channel": Shot(30, 96),
     "variable-viscosity-block": Shot(36, 40),
     "viscous-beam": Shot(16, 36),
-    "water-cooler": Shot(40, 64),
+    "water-cooler": Shot(24, 64),
     "water-drop": Shot(14, 72),
 }
 
