@@ -8,6 +8,7 @@ from PIL import Image
 from shapes import disc, sphere
 
 import glug.scene
+from glug.errors import OutputError
 from glug.output import RunFolder
 from glug.view import ScenePictures, assemble, png_bytes, preview, write_preview
 from glug.view.film import has_video
@@ -61,6 +62,18 @@ def test_with_the_video_extra_there_is_a_film_for_players_too(folder, monkeypatc
         assert film.read_bytes()[4:8] == b"ftyp"
         folder.truncate_to(1, 1)
         assert not film.exists()
+
+
+def test_a_film_that_cannot_be_encoded_does_not_end_a_run(folder, monkeypatch):
+    def fail(paths, fps):
+        raise OutputError("the film could not be encoded: no ffmpeg")
+
+    monkeypatch.setattr(preview, "has_video", lambda: True)
+    monkeypatch.setattr(preview, "mp4_bytes", fail)
+    write_preview(folder, 0, pictures(1)[0])
+    with pytest.warns(UserWarning, match="preview.mp4 is left out: the film could not be encoded"):
+        assert assemble(folder) == folder.path / "preview.webp"
+    assert not (folder.path / "preview.mp4").exists()
 
 
 def test_last_frame_is_the_picture_of_the_run(folder):

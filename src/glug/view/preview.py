@@ -1,11 +1,13 @@
 """Previews of a run: a small picture per frame, then one film of them."""
 
 import io
+import warnings
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from glug.errors import OutputError
 from glug.output import RunFolder
 from glug.view.film import has_video, mp4_bytes, webp_bytes
 
@@ -26,8 +28,8 @@ def write_preview(folder: RunFolder, index: int, picture: np.ndarray) -> Path:
 def assemble(folder: RunFolder, fps: float | None = None) -> Path | None:
     """Write preview.png (the last frame's picture), preview.webp (all of them, played in a loop) and preview.mp4.
 
-    The last needs the `video` extra. `fps` [1/s] is the run's when None. Returns the looping film; None, and nothing is
-    written, without pictures.
+    The last needs the `video` extra; where it cannot be encoded it is left out with a warning. `fps` [1/s] is the run's
+    when None. Returns the looping film; None, and nothing is written, without pictures.
     """
     paths = sorted((folder.path / "preview").glob("[0-9]*.png"), key=lambda path: int(path.stem))
     if not paths:
@@ -36,5 +38,10 @@ def assemble(folder: RunFolder, fps: float | None = None) -> Path | None:
     folder.write_file("preview.png", paths[-1].read_bytes())
     film = folder.write_file("preview.webp", webp_bytes(paths, rate))
     if has_video():
-        folder.write_file("preview.mp4", mp4_bytes(paths, rate))
+        try:
+            data = mp4_bytes(paths, rate)
+        except OutputError as error:
+            warnings.warn(f"preview.mp4 is left out: {error}", stacklevel=2)
+        else:
+            folder.write_file("preview.mp4", data)
     return film
