@@ -152,7 +152,7 @@ def test_a_film_is_kept_unless_one_of_its_frames_is_made_anew(run):
     done = render_run(run, RenderOptions("plain", (64, 48), look="milk", only=[2]))
     assert done.notes == [f"{film.name} removed: frame 2 was made anew"]
     assert not film.exists()
-    assert render_run(run, PLAIN).notes == []
+    assert not any("removed" in note for note in render_run(run, PLAIN).notes)
     assert film.exists()
 
 
