@@ -10,6 +10,7 @@ import numpy as np
 
 from glug.jit import kernel, prange
 
+ONE = np.uint64(1)
 NO_CELL = np.int64(-1)  # the level found outside the forest: as if divided, so that nothing is done there
 
 
@@ -82,82 +83,95 @@ def merge_levels(divided, deep, l, level):
 
 
 @kernel(inline=True)
-def morton(code, deep):
-    """The place (i, j, k) of a Morton code."""
-    i = j = k = 0
-    bit = 0
-    while code:
-        i |= (code & 1) << bit
-        j |= ((code >> 1) & 1) << bit
-        if deep:
-            k |= ((code >> 2) & 1) << bit
-        code >>= 2 + deep
-        bit += 1
-    return i, j, k
+def beside(level, x, y, z, step_x, step_y, step_z):
+    """The levels at (x, y, z) minus and plus the step; NO_CELL outside."""
+    i, j, k = x - step_x, y - step_y, z - step_z
+    low = NO_CELL if i < 0 or j < 0 or k < 0 else np.int64(level[np.uint64(i), np.uint64(j), np.uint64(k)])
+    i, j, k = x + step_x, y + step_y, z + step_z
+    if i >= level.shape[0] or j >= level.shape[1] or k >= level.shape[2]:
+        return low, NO_CELL
+    return low, np.int64(level[np.uint64(i), np.uint64(j), np.uint64(k)])
 
 
 @kernel(inline=True)
-def owns_face(level, deep, l, i, j, k, axis, upper):
-    """Whether leaf (i, j, k) of level l owns its face across `axis`.
-
-    A face belongs to the finer of its leaves; between equals to the upper one.
-    """
-    step = 1 if upper else -1
-    other = level_at(level, deep, l, i + step * (axis == 0), j + step * (axis == 1), k + step * (axis == 2))
-    return other > l if upper else other >= l
+def kept(keep, masked, axis, x, y, z):
+    return not masked or of_axis(keep, axis, np.uint64(x), np.uint64(y), np.uint64(z)) > np.float32(0.0)
 
 
 @kernel(inline=True)
-def kept(keep, masked, axis, deep, l, i, j, k):
-    return not masked or of_axis(keep, axis, i << l, j << l, k << (l * deep)) > np.float32(0.0)
+def any_kept(keep, x, y, z, side, depth):
+    """Whether a face of the cells from (x, y, z) on, `side` along x and y and `depth` along z, is kept."""
+    zero = np.float32(0.0)
+    for i in range(np.uint64(x), np.uint64(x + side)):
+        for j in range(np.uint64(y), np.uint64(y + side)):
+            count = np.int32(0)
+            for k in range(np.uint64(z), np.uint64(z + depth)):
+                count += np.int32(keep[0][i, j, k] > zero) + np.int32(keep[0][i + ONE, j, k] > zero)
+                count += np.int32(keep[1][i, j, k] > zero) + np.int32(keep[1][i, j + ONE, k] > zero)
+                count += np.int32(keep[2][i, j, k] > zero) + np.int32(keep[2][i, j, k + ONE] > zero)
+            if count > 0:
+                return True
+    return False
 
 
 @kernel(parallel=True)
-def walk_roots(level, deep, top, keep, masked, first_leaf, first_face, corner, leaf_level, place, numbers):
-    """Leaves and the faces they own, root by root and along the Morton curve within each root.
+def walk_roots(level, deep, top, curve, keep, masked, everything, first_leaf, first_face, corner, size, place, numbers):
+    """Leaves and the faces they own, root by root, within each root along the Morton curve `curve`.
 
-    Faces are kept where `keep` is positive, when `masked`, and leaves that have such a face. With empty outputs it
-    counts them per root; otherwise `first_leaf` and `first_face` say where each root's begin. `place` holds axis, level
-    and lower corner of faces.
+    A face belongs to the finer of its leaves; between equals to the upper one. Faces are kept where `keep` is positive,
+    when `masked`. Leaves are listed when `everything`, or where one across a face is of another level. With empty
+    outputs both are counted per column of roots; otherwise `first_leaf` and `first_face` say where each column's begin.
+    `place` holds axis, level and lower corner of faces, `size` the levels of leaves.
     """
-    side = 1 << top
-    ny, nz = level.shape[1] // side, level.shape[2] >> (top * deep)
-    cells = np.int64(1) << (top * (2 + deep))
-    count_only = corner.shape[0] == 0
-    for root in prange(first_leaf.shape[0]):
-        x, y, z = (root // (ny * nz)) * side, (root // nz % ny) * side, (root % nz) << (top * deep)
-        leaves = np.int64(0) if count_only else first_leaf[root]
-        faces = np.int64(0) if count_only else first_face[root]
-        code = np.int64(0)
-        while code < cells:
-            di, dj, dk = morton(code, deep)
-            ci, cj, ck = x + di, y + dj, z + dk
-            l = np.int64(level[ci, cj, ck])
-            i, j, k = ci >> l, cj >> l, ck >> (l * deep)
-            wet = not masked
-            for axis in range(2 + deep):
-                for upper in range(2):
-                    fi, fj, fk = i + upper * (axis == 0), j + upper * (axis == 1), k + upper * (axis == 2)
-                    if not kept(keep, masked, axis, deep, l, fi, fj, fk):
-                        continue
-                    wet = True
-                    if not owns_face(level, deep, l, i, j, k, axis, upper):
-                        continue
+    side, depth = 1 << top, 1 << (top * deep)
+    ny, nz = level.shape[1] // side, level.shape[2] // depth
+    count_only = numbers.shape[0] == 0
+    for column in prange(first_leaf.shape[0]):
+        leaves = np.int64(0) if count_only else first_leaf[column]
+        faces = np.int64(0) if count_only else first_face[column]
+        for root in range(nz):
+            x0, y0, z0 = (column // ny) * side, (column % ny) * side, root * depth
+            if masked and not any_kept(keep, x0, y0, z0, side, depth):
+                continue
+            code = np.int64(0)
+            while code < curve.shape[0]:
+                x, y, z = x0 + curve[code, 0], y0 + curve[code, 1], z0 + curve[code, 2]
+                l = np.int64(level[np.uint64(x), np.uint64(y), np.uint64(z)])
+                h, k = np.int64(1) << l, np.int64(1) << (l * deep)
+                code += h * h * k
+                wet = not masked
+                alone = True
+                for axis in range(2 + deep):
+                    dx, dy, dz = h * (axis == 0), h * (axis == 1), k * (axis == 2)
+                    low, high = beside(level, x, y, z, dx, dy, dz)
+                    alone = alone and low == l and high == l
+                    if kept(keep, masked, axis, x, y, z):
+                        wet = True
+                        if low >= l:
+                            if not count_only:
+                                number_face(numbers, place, faces, axis, l, x, y, z)
+                            faces += 1
+                    if kept(keep, masked, axis, x + dx, y + dy, z + dz):
+                        wet = True
+                        if high > l:
+                            if not count_only:
+                                number_face(numbers, place, faces, axis, l, x + dx, y + dy, z + dz)
+                            faces += 1
+                if everything or (wet and not alone):
                     if not count_only:
-                        fx, fy, fz = fi << l, fj << l, fk << (l * deep)
-                        numbers[axis, fx, fy, fz] = faces
-                        place[faces, 0], place[faces, 1] = axis, l
-                        place[faces, 2], place[faces, 3], place[faces, 4] = fx, fy, fz
-                    faces += 1
-            if wet:
-                if not count_only:
-                    corner[leaves, 0], corner[leaves, 1], corner[leaves, 2] = ci, cj, ck
-                    leaf_level[leaves] = l
-                leaves += 1
-            code += np.int64(1) << (l * (2 + deep))
+                        corner[leaves, 0], corner[leaves, 1], corner[leaves, 2] = x, y, z
+                        size[leaves] = l
+                    leaves += 1
         if count_only:
-            first_leaf[root] = leaves
-            first_face[root] = faces
+            first_leaf[column] = leaves
+            first_face[column] = faces
+
+
+@kernel(inline=True)
+def number_face(numbers, place, number, axis, l, x, y, z):
+    numbers[axis, x, y, z] = number
+    place[number, 0], place[number, 1] = axis, l
+    place[number, 2], place[number, 3], place[number, 4] = x, y, z
 
 
 @kernel(parallel=True)

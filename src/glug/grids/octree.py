@@ -8,7 +8,7 @@ Leaves that share a face differ by at most one level; leaves that only share an 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Faces:
 
     numbers: np.ndarray  # int32 (axis, i, j, k): the face whose lower corner is here; -1 where there is none
     place: np.ndarray  # (n, 5) int16: axis, level, and lower corner in finest cells
-    leaves: tuple[np.ndarray, np.ndarray]  # lower corners and levels of the leaves that have such a face
+    transitions: tuple[np.ndarray, np.ndarray]  # lower corners and levels of leaves with such a face, next to others
 
     @property
     def count(self) -> int:
@@ -95,26 +95,39 @@ class Octree:
     @cached_property
     def leaves(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower corners (n, 3) in finest cells and levels (n,) of all leaves, in Morton order within every root."""
-        return self._walk(None).leaves
+        return self._walk(None, everything=True).transitions
 
     def faces(self, keep: Staggered | None = None) -> Faces:
-        """All faces inside the forest, or those at whose lower corner `keep` (float32) is positive."""
-        return self._walk(keep)
+        """All faces inside the forest, or those at whose lower corner `keep` (float32) is positive.
 
-    def _walk(self, keep: Staggered | None) -> Faces:
+        With them come the leaves that touch one of another level.
+        """
+        return self._walk(keep, everything=False)
+
+    def _walk(self, keep: Staggered | None, everything: bool) -> Faces:
         top = self.levels - 1
-        roots = int(np.prod(self.shape_at(top)))
         masked = keep is not None
         mask = keep if keep is not None else (NOTHING,) * 3
-        leaves, faces = np.zeros(roots, np.int64), np.zeros(roots, np.int64)
-        fixed = self.level, self.deep, top, mask, masked
+        nx, ny, _ = self.shape_at(top)
+        leaves, faces = np.zeros(nx * ny, np.int64), np.zeros(nx * ny, np.int64)
+        fixed = self.level, self.deep, top, morton_curve(top, self.deep), mask, masked, everything
         empty = np.zeros((0, 3), np.int16), np.zeros(0, np.uint8), np.zeros((0, 5), np.int16)
         kernels.walk_roots(*fixed, leaves, faces, *empty, np.zeros((0, 0, 0, 0), np.int32))
-        total_leaves, total_faces = int(leaves.sum()), int(faces.sum())
+        corner, level = np.empty((int(leaves.sum()), 3), np.int16), np.empty(int(leaves.sum()), np.uint8)
+        place = np.empty((int(faces.sum()), 5), np.int16)
         first_leaf, first_face = np.cumsum(leaves) - leaves, np.cumsum(faces) - faces
-        corner, level = np.empty((total_leaves, 3), np.int16), np.empty(total_leaves, np.uint8)
-        place = np.empty((total_faces, 5), np.int16)
-        nx, ny, nz = self.shape
-        numbers = np.full((3, nx + 1, ny + 1, nz + 1), -1, np.int32)
+        numbers = np.full((3, *(n + 1 for n in self.shape)), -1, np.int32)
         kernels.walk_roots(*fixed, first_leaf, first_face, corner, level, place, numbers)
         return Faces(numbers, place, (corner, level))
+
+
+@cache
+def morton_curve(top: int, deep: int) -> np.ndarray:
+    """The cells (n, 3) of a root of 2^top finest cells a side, in Morton order."""
+    dim = 2 + deep
+    code = np.arange(1 << (dim * top))
+    curve = np.zeros((len(code), 3), np.int64)
+    for bit in range(top):
+        for a in range(dim):
+            curve[:, a] |= ((code >> (dim * bit + a)) & 1) << bit
+    return curve

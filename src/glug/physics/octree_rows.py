@@ -4,10 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glug.errors import SolverError
 from glug.grids.octree import Faces, Octree
 from glug.grids.regular import Staggered
 from glug.physics import kernels_octree_rows as kernels
+from glug.physics import kernels_octree_samples as listing
 from glug.solvers.csr import CsrSystem
+
+SPARE = (
+    14,
+    56,
+    kernels.MOST,
+)  # entries of rows at transitions beyond those of plain ones, on average: the first is enough
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,56 @@ def coarse_diffusion(tree: Octree, diffusion: np.ndarray | float) -> tuple[np.nd
     return kappa, first
 
 
+def stencils(steps: tuple[int, int, int], size: int, levels: int, dim: int, laplacian: bool) -> np.ndarray:
+    """The entries of plain rows of every axis, as `fill_rows` takes them.
+
+    `steps` along every axis lead from face to face in the numbers of one component; every component has `size`.
+    """
+    rows = []
+    for axis in range(dim):
+        entries = [(0, 0, axis, {axis: -1}), (1, 0, axis, {axis: 1})]  # sample, sign, component and where it is
+        for sample, along in ((2, (axis + 1) % 3), (4, (axis + 2) % 3)):
+            if along >= dim:
+                continue
+            for side, sign in ((0, 1), (1, -1)):
+                entries.append((sample + side, 0, axis, {along: 2 * side - 1}))
+                if not laplacian:
+                    entries.append((sample + side, sign, along, {along: side}))
+                    entries.append((sample + side, -sign, along, {along: side, axis: -1}))
+        away = [sum(by * steps[a] for a, by in where.items()) for *_, where in entries]
+        rows.append(
+            [
+                (sample, sign, *((component - axis) * size + (far << l) for l in range(levels)))
+                for (sample, sign, component, _), far in zip(entries, away)
+            ]
+        )
+    return np.array(rows, np.int64)
+
+
+def list_samples(
+    tree: Octree, faces: Faces, weights: OctreeWeights, enhanced: bool, laplacian: bool
+) -> tuple[np.ndarray, ...]:
+    """The irregular samples and where every face occurs in them, as `irregular_part` takes them."""
+    corner, level = faces.transitions
+    starts = np.zeros((-(-len(level) // int(listing.CHUNK)), 2), np.int64)
+    fixed = (tree.level, tree.deep, enhanced, laplacian, corner, level, faces.numbers)
+    fields = weights.cell, weights.edges, weights.kappa, weights.first
+    none = np.zeros(0, np.int32)
+    listing.irregular_samples(*fixed, *fields, starts, np.zeros(0), none, none, np.zeros(0, np.float32))
+    samples, entries = (int(n) for n in starts.sum(axis=0))
+    starts = np.cumsum(starts, axis=0) - starts
+    # With values in float32 all differences of a row still share one rounded distance: rigid motions cancel.
+    sample_weight, listed_value = np.empty(samples), np.empty(entries, np.float32)
+    sample, listed = np.empty(entries, np.int32), np.empty(entries, np.int32)
+    listing.irregular_samples(*fixed, *fields, starts, sample_weight, sample, listed, listed_value)
+    sample_first = np.zeros(samples + 1, np.int32)
+    if samples:
+        np.cumsum(np.bincount(sample, minlength=samples), out=sample_first[1:])
+    begin, order = np.zeros(faces.count + 1, np.int32), np.empty(entries, np.int32)
+    listing.where_faces_occur(listed, begin, order)
+    return begin, order, sample, sample_first, sample_weight, listed, listed_value
+
+
 def assemble(
     tree: Octree, faces: Faces, weights: OctreeWeights, *, enhanced: bool = True, laplacian: bool = False
 ) -> CsrSystem:
@@ -46,42 +104,39 @@ def assemble(
 
     `laplacian` is the baseline: the gradient of every component on its own.
     """
-    corner, level = faces.leaves
-    starts = np.zeros((-(-len(level) // int(kernels.CHUNK)), 2), np.int64)
-    fixed = (tree.level, tree.deep, enhanced, laplacian, corner, level, faces.numbers)
-    fields = weights.cell, weights.edges, weights.kappa, weights.first
-    none = np.zeros(0, np.int32)
-    kernels.irregular_samples(*fixed, *fields, starts, np.zeros(0), none, none, np.zeros(0, np.float32))
-    samples, entries = (int(n) for n in starts.sum(axis=0))
-    starts = np.cumsum(starts, axis=0) - starts
-    # With values in float32 all differences of a row still share one rounded distance: rigid motions cancel.
-    sample_weight, entry_value = np.empty(samples), np.empty(entries, np.float32)
-    sample, entry = np.empty(entries, np.int32), np.empty(entries, np.int32)
-    kernels.irregular_samples(*fixed, *fields, starts, sample_weight, sample, entry, entry_value)
-    sample_first = np.zeros(samples + 1, np.int64)
-    if samples:
-        np.cumsum(np.bincount(sample, minlength=samples), out=sample_first[1:])
-    begin, order = np.zeros(faces.count + 1, np.int64), np.empty(entries, np.int32)
-    kernels.where_faces_occur(entry, begin, order)
+    lists = list_samples(tree, faces, weights, enhanced, laplacian)
+    numbers, w = faces.numbers, weights
+    fields = w.mass, w.cell, w.edges, w.coupling
+    flat = flattened(w.mass), w.cell.ravel(), flattened(w.edges), flattened(w.coupling)
+    shapes = [numbers[0].shape, *(a.shape for a in (*w.mass, w.cell, *w.edges))]
+    shapes += map(tree.shape_at, range(1, tree.levels))
+    steps = [(ny * nz, nz, 1) for _, ny, nz in shapes]
+    entries = stencils(steps[0], numbers[0].size, tree.levels, tree.dim, laplacian)
+    fixed = tree.level, tree.deep, laplacian, entries, np.array(steps, np.uint64), numbers, numbers.ravel(), faces.place
+    start, length = np.empty(faces.count, np.uint32), np.empty(faces.count, np.uint8)
+    rest = np.empty(faces.count, np.float32)
+    for spare in SPARE:
+        room = chunk_room(lists[0], entries.shape[1], spare)
+        column, value = np.empty(int(room[-1]), np.int32), np.empty(int(room[-1]), np.float32)
+        fits = np.empty(len(room) - 1, np.bool_)
+        out = room, fits, start, length, column, value, rest
+        kernels.fill_rows(*fixed, fields, flat, w.kappa, w.first, lists, *out)
+        if fits.all():
+            return CsrSystem("viscosity", start, length, column, value, rest)
+    raise AssertionError("a row of an octree has more entries than samples can give it")
 
-    start = np.zeros(faces.count + 1, np.int64)
 
-    def fill(column: np.ndarray, value: np.ndarray) -> None:
-        e, f, kappa, first = weights.edges, weights.coupling, weights.kappa, weights.first
-        for a in range(tree.dim):
-            b, d = (a + 1) % 3, (a + 2) % 3
-            fields = weights.mass[a], weights.cell, e[d], e[b], f[d], f[b], kappa, first
-            fixed = a, tree.deep, laplacian, faces.numbers, faces.place
-            kernels.fill_plain_rows(*fixed, *fields, begin, start, column, value)
-        kernels.fill_rows(
-            *(tree.level, tree.deep, laplacian, faces.numbers, faces.place),
-            *(weights.mass, weights.cell, e, f, kappa, first),
-            *(begin, order, sample, sample_first, sample_weight, entry, entry_value),
-            *(start, column, value),
-        )
+def flattened(fields: Staggered) -> Staggered:
+    """The same samples in arrays of one dimension."""
+    return fields[0].ravel(), fields[1].ravel(), fields[2].ravel()
 
-    fill(none, np.zeros(0))
-    np.cumsum(start, out=start)
-    column, value = np.empty(start[-1], np.int32), np.empty(start[-1])
-    fill(column, value)
-    return CsrSystem("viscosity", start, column, value)
+
+def chunk_room(begin: np.ndarray, plain: int, spare: int) -> np.ndarray:
+    """Where every chunk of rows begins: `plain` entries per row, and `spare` more where a listed sample adds to it."""
+    listed = np.diff(begin) > 0
+    rows = np.arange(0, len(listed), kernels.CHUNK)
+    sizes = plain * np.diff(rows, append=len(listed)) + spare * np.add.reduceat(listed, rows, dtype=np.int64)
+    room = np.concatenate([[0], np.cumsum(sizes)])
+    if room[-1] >= 1 << 32:
+        raise SolverError(f"viscosity: {room[-1]} entries in the matrix of an octree; at most 2^32 - 1 fit")
+    return room

@@ -14,19 +14,22 @@ RUN = 2048  # rows of a block
 
 @dataclass
 class CsrSystem:
-    """A x for a symmetric matrix with the diagonal first in every row.
+    """A x for a symmetric matrix: every row's entries off the diagonal, and `rest`, the sum of the whole row.
 
-    `start` (n + 1) is int64, `column` int32 and `value` float64: with float32 the rows of a stiff matrix would not sum
-    to the small mass that is left of them.
+    Those of row n are `length[n]` (uint8) from start[n] (uint32) on; `column` is int32, `value` and `rest` float32.
+    There may be room between rows, so that they can be filled in one pass. A stiff row sums to a small mass, which a
+    diagonal in float32 would lose; kept apart it is not lost (`kernels_csr`).
     """
 
     name: str
     start: np.ndarray
+    length: np.ndarray
     column: np.ndarray
     value: np.ndarray
+    rest: np.ndarray
 
     def __post_init__(self) -> None:
-        self.unknowns = len(self.start) - 1
+        self.unknowns = len(self.start)
         begin = np.arange(0, self.unknowns, RUN)
         self.blocks = np.zeros((len(begin), 4), np.int32)
         self.blocks[:, 2], self.blocks[:, 3] = begin, np.minimum(begin + RUN, self.unknowns)
@@ -36,23 +39,28 @@ class CsrSystem:
     @cached_property
     def diagonal(self) -> np.ndarray:
         g = np.empty((1, 1, self.unknowns), np.float32)
-        kernels.diagonal(self.start, self.value, (g,), self.blocks)
+        kernels.diagonal(self.start, self.length, self.value, self.rest, (g,), self.blocks)
         return g
+
+    @property
+    def entries(self) -> int:
+        """Of the matrix, diagonal included."""
+        return int(self.length.sum(dtype=np.int64)) + self.unknowns
+
+    @property
+    def _rows(self) -> tuple[np.ndarray, ...]:
+        return self.start, self.length, self.column, self.value, self.rest
 
     def vector(self, values: np.ndarray, dtype: type = np.float32) -> Vector:
         """Values (n,) as a vector."""
         return (np.ascontiguousarray(values, dtype).reshape(1, 1, -1),)
 
     def apply(self, x: Vector, q: Vector) -> float:
-        kernels.multiply(self.start, self.column, self.value, x, q, self.blocks, self._sums)
+        kernels.multiply(*self._rows, x, q, self.blocks, self._sums)
         return float(self._sums.sum())
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
-        kernels.residual(self.start, self.column, self.value, b, x, r, self.blocks)
-
-    def relax(self, b: Vector, x: Vector, before: Vector, keep: float, step: float) -> None:
-        matrix = self.start, self.column, self.value
-        kernels.relax(*matrix, b, x, before, self.blocks, np.float32(keep), np.float32(step))
+        kernels.residual(*self._rows, b, x, r, self.blocks)
 
     @cached_property
     def hold(self) -> Vector:
@@ -61,18 +69,23 @@ class CsrSystem:
         (Baker, Falgout, Kolev and Yang 2011: the l1 smoothers.)
         """
         g = (np.empty((1, 1, self.unknowns), np.float32),)
-        kernels.hold_blocks(self.start, self.column, self.value, g, self.blocks)
+        kernels.hold_blocks(*self._rows, g, self.blocks)
         return g
 
     def sweep_blocks(self, b: Vector, x: Vector, before: Vector, forward: bool) -> None:
         """Gauss-Seidel within blocks of rows; `before` is a copy of x."""
-        kernels.sweep(self.start, self.column, self.value, b, x, before, self.hold, self.blocks, forward)
+        kernels.sweep(*self._rows, b, x, before, self.hold, self.blocks, forward)
 
     def matrix(self):  # type: ignore[no-untyped-def]
-        """As `scipy.sparse`."""
+        """As `scipy.sparse`, in float64."""
         from scipy import sparse
 
-        return sparse.csr_matrix((self.value, self.column, self.start), shape=(self.unknowns, self.unknowns))
+        row = np.repeat(np.arange(self.unknowns), self.length)
+        first = np.cumsum(self.length, dtype=np.int64) - self.length
+        taken = np.arange(len(row)) + (self.start - first)[row]
+        entries = self.value[taken].astype(np.float64), (row, self.column[taken])
+        off = sparse.csr_matrix(entries, shape=(self.unknowns, self.unknowns))
+        return off + sparse.diags(self.rest - np.asarray(off.sum(axis=1)).ravel())
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def _step(frame: Any, solver: str) -> dict[str, Any]:
         octree = OctreeViscosity.build(problem, frame.diffusion, levels=levels, band=band)
         stats = octree.solve(frame.velocity, **limits)
         seconds |= octree.seconds
-        entries = len(octree.system.value)
+        entries = octree.system.entries
         leaves = int(_leaves(octree))
     else:
         stats = problem.solve(frame.velocity, **limits)
