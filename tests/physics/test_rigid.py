@@ -112,6 +112,7 @@ def test_an_axle_leaves_its_own_rotation_alone() -> None:
         bodies.faces,
         bodies.M,
         np.zeros((1, 6)),
+        np.zeros(1),
     )
     problem = PressureProblem(problem.grid, problem.solid, problem.liquid, problem.components, problem.system, only)
     velocity = random_velocity(problem)

@@ -34,7 +34,7 @@ def dense(system: Diffusion, low: LowRank) -> tuple[np.ndarray, np.ndarray]:
     part = low._parts[0]
     J = np.zeros((low.bodies, low.m, system.mask[0].size))
     for e in range(len(part.cell)):
-        J[part.body[e], :, part.cell[e]] += part.coefficient[e]
+        J[part.body[e], :, part.cell[e]] += part.coefficient[:, e]
     J = J[:, :, index]
     return A + np.einsum("bin,bij,bjm->nm", J, low.S, J), index
 

@@ -20,6 +20,7 @@ from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels, kernels_pressure
 from glug.physics.air_regions import find_air_regions
+from glug.physics.body_levels import BodySmoother, body_hierarchy
 from glug.physics.bubble_levels import bubble_hierarchy
 from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
@@ -154,12 +155,15 @@ class PressureProblem:
         return {"jacobi-cg": [jacobi], "ic-cg": [incomplete], "multigrid": [multigrid, jacobi]}[solver]
 
     def _cycle(self) -> Callable[[Vector, Vector, Vector], float]:
-        """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones."""
+        """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones; or one with bodies."""
         bubbles, smoother = self.bubbles, GaussSeidel(SWEEPS)
+        if self.bodies is not None and self.low_rank is not None:
+            levels: Sequence[Any] = body_hierarchy(self.system, self.bodies, self.body_rows, self.low_rank)
+            return Multigrid(levels, BodySmoother(SWEEPS))
         if bubbles is None or len(bubbles) == 0:
             return Multigrid(hierarchy(self.system), smoother)
         large = bubbles.large
-        levels: Sequence[Any] = (
+        levels = (
             hierarchy(self.system)
             if large.all()
             else bubble_hierarchy(self.system, bubbles.cells_of(~large), bubbles.only(~large))

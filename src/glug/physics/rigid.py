@@ -17,6 +17,7 @@ import numpy as np
 
 from glug.geometry.solids import SolidField
 from glug.grids.regular import FACES, Grid, Staggered
+from glug.physics import kernels_rigid
 from glug.physics.reference_rigid import rigid_rows
 from glug.solvers.low_rank import LowRank, Rows
 
@@ -58,6 +59,7 @@ class RigidBodies:
     faces: list[_Faces]
     M: np.ndarray  # (n, m, m): mass matrices over rho dx^3
     velocity: np.ndarray
+    lightness: np.ndarray  # (n,): the liquid's density over the body's, zero for those on an axle
     S: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +94,8 @@ class RigidBodies:
             cells = b.mass / (b.density * grid.dx**3)
             trusted = abs(np.trace(M[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
             M[n] = M[n] * (b.density / density) if trusted else true_mass(b, grid.dim) / (density * grid.dx**3)
-        return cls(grid, bodies, faces, M, np.zeros((len(bodies), m)))
+        lightness = np.array([density / b.density if b.free is None else 0.0 for b in bodies])
+        return cls(grid, bodies, faces, M, np.zeros((len(bodies), m)), lightness)
 
     @staticmethod
     def constrained_inverse(M: np.ndarray, body: Inertia) -> np.ndarray:
@@ -108,34 +111,23 @@ class RigidBodies:
     def write_as(self, motions: np.ndarray, velocity: Sequence[np.ndarray]) -> None:
         """The same for bodies that move with `motions` (n, m)."""
         for a, f in zip(self.grid.axes, self.faces):
-            velocity[a].reshape(-1)[f.index] = np.einsum("nm,nm->n", f.R, motions[f.body])
+            kernels_rigid.write_motions(f.index, f.body, f.R, motions, velocity[a].reshape(-1))
 
     def rows(self, liquid: np.ndarray) -> list[Rows]:
         """K' of every body: what a unit of its motion brings into the liquid cells."""
-        cells, bodies, values = [], [], []
-        shape = np.array(self.grid.shape)
+        count, m = self.velocity.shape
+        faces = (self.faces * 2)[:3]  # in 2D the third is not looked at
+        ends = np.zeros((3, count + 1), np.int64)
         for a, f in zip(self.grid.axes, self.faces):
-            closing = np.flatnonzero(f.closed > 0.0)
-            where = np.stack(np.unravel_index(f.index[closing], shape + np.eye(3, dtype=int)[a]))
-            flow = f.closed[closing, None] * f.R[closing]
-            for step, sign in ((0, -1.0), (1, 1.0)):  # into the cell above the face, out of that below
-                at = where.copy()
-                at[a] -= step
-                inside = (at[a] >= 0) & (at[a] < shape[a])
-                cell = np.ravel_multi_index(tuple(at[:, inside]), tuple(shape))
-                wet = liquid.reshape(-1)[cell] > 0
-                cells.append(cell[wet])
-                bodies.append(f.body[closing][inside][wet])
-                values.append(sign * flow[inside][wet])
-        cell, body, value = np.concatenate(cells), np.concatenate(bodies), np.concatenate(values)
-        key = body * liquid.size + cell
-        order = np.argsort(key, kind="stable")
-        key, first = np.unique(key[order], return_index=True)
-        total = np.add.reduceat(value[order], first, axis=0) if len(first) else value
-        kept = np.abs(total).max(axis=1, initial=0.0) > TINY
-        key, total = key[kept], total[kept]
-        parts = _split(key // liquid.size, len(self.bodies))
-        return [(key[p] % liquid.size, total[p]) for p in parts]
+            ends[a] = np.searchsorted(f.body, np.arange(count + 1))
+        most = 2 * sum(int(np.count_nonzero(f.closed)) for f in self.faces)
+        cell, value = np.empty(most, np.int64), np.empty((most, m))
+        slot, first = np.full(liquid.size, -1, np.int32), np.empty(count + 1, np.int64)
+        index, closed, R = (tuple(getattr(f, name) for f in faces) for name in ("index", "closed", "R"))
+        kernels_rigid.gather_rows(ends, index, closed, R, liquid, slot, cell, value, first)
+        size = np.einsum("nm,nm->n", value[: first[-1]], value[: first[-1]])
+        parts = [np.flatnonzero(size[a:b] > TINY**2) + a for a, b in pairwise(first)]
+        return [(cell[p], value[p]) for p in parts]
 
     def pushed_components(self, rows: list[Rows], label: np.ndarray, count: int) -> np.ndarray:
         """Components whose pressure as a whole pushes a body: a piston's chamber."""

@@ -13,27 +13,39 @@ from glug.jit import kernel, prange
 @kernel(parallel=True)
 def sum_rows(x, cell, coefficient, chunks, out):
     """out[t] = sum over the entries of chunk t of coefficient * x[cell]."""
-    m = coefficient.shape[1]
     for t in prange(chunks.shape[0]):
-        for c in range(m):
-            out[t, c] = 0.0
-        for e in range(chunks[t, 0], chunks[t, 1]):
-            value = np.float64(x[cell[e]])
-            for c in range(m):
-                out[t, c] += coefficient[e, c] * value
+        first, count = chunks[t, 0], chunks[t, 1] - chunks[t, 0]
+        values = np.empty(count)
+        for e in range(count):
+            values[e] = x[cell[first + e]]
+        for c in range(coefficient.shape[0]):
+            row = coefficient[c, first : first + count]
+            total = 0.0
+            for e in range(count):
+                total += row[e] * values[e]
+            out[t, c] = total
 
 
 @kernel(parallel=True)
-def spread_rows(z, touched, first, order, body, coefficient, out):
-    """out[t] = sum over the entries at sample touched[t] of coefficient . z[body]."""
-    m = coefficient.shape[1]
-    for t in prange(touched.shape[0]):
+def spread_rows(z, first, body, coefficient, out):
+    """out[t] = sum over the entries of sample t, from first[t] to first[t + 1], of coefficient . z[body]."""
+    for t in prange(out.shape[0]):
         total = 0.0
-        for n in range(first[t], first[t + 1]):
-            e = order[n]
-            for c in range(m):
+        for e in range(first[t], first[t + 1]):
+            for c in range(coefficient.shape[1]):
                 total += coefficient[e, c] * z[body[e], c]
         out[t] = total
+
+
+@kernel(parallel=True)
+def add_rows(z, touched, first, body, coefficient, q):
+    """q += the same, at the samples `touched`."""
+    for t in prange(touched.shape[0]):
+        total = 0.0
+        for e in range(first[t], first[t + 1]):
+            for c in range(coefficient.shape[1]):
+                total += coefficient[e, c] * z[body[e], c]
+        q[touched[t]] += total
 
 
 @kernel(parallel=True)

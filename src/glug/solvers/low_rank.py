@@ -5,6 +5,7 @@ its small symmetric matrix. Eliminating unknowns v from [A, -B; -B', C] gives A 
 J' S J is applied in factored form and never assembled.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -25,12 +26,13 @@ class _Part:
     """The rows of all bodies in one component of the vectors, and the same by sample."""
 
     cell: np.ndarray
-    coefficient: np.ndarray
+    coefficient: np.ndarray  # (m, n)
     body: np.ndarray  # of every entry
     chunks: np.ndarray  # (k, 2) ranges of entries, each of one body
     touched: np.ndarray  # samples, each once
-    first: np.ndarray  # where their entries begin in `order`
-    order: np.ndarray
+    first: np.ndarray  # where their entries begin, sorted by sample
+    sorted_body: np.ndarray
+    sorted_coefficient: np.ndarray  # (n, m)
 
     @classmethod
     def build(cls, cell: np.ndarray, coefficient: np.ndarray, body: np.ndarray) -> "_Part":
@@ -41,12 +43,13 @@ class _Part:
         touched, first = np.unique(cell[order], return_index=True)
         return cls(
             cell,
-            coefficient,
+            np.ascontiguousarray(coefficient.T),
             body,
             np.array(pairs, np.int64).reshape(-1, 2),
             touched,
             np.append(first, len(cell)).astype(np.int64),
-            order,
+            body[order],
+            coefficient[order],
         )
 
 
@@ -75,6 +78,12 @@ class LowRank:
             self._parts.append(_Part.build(cell[mine] - begin, coefficient[mine], body[mine]))
             begin += m.size
 
+    def with_matrix(self, S: np.ndarray) -> "LowRank":
+        """The same rows with another S."""
+        other = copy.copy(self)
+        other.S = np.asarray(S, np.float64)
+        return other
+
     @property
     def rank(self) -> int:
         """Number of reduced unknowns."""
@@ -97,14 +106,21 @@ class LowRank:
         for part in self._parts:
             values = np.empty(len(part.touched))
             if len(values):
-                kernels.spread_rows(z, part.touched, part.first, part.order, part.body, part.coefficient, values)
+                kernels.spread_rows(z, part.first, part.sorted_body, part.sorted_coefficient, values)
             found.append((part.touched, values))
         return found
 
     def add(self, z: np.ndarray, q: Vector) -> None:
         """q += J' z."""
-        for component, (touched, values) in zip(q, self.spread(z)):
-            component.reshape(-1)[touched] += values
+        z = np.ascontiguousarray(z, np.float64)
+        for part, component in zip(self._parts, q):
+            if len(part.touched):
+                samples = part.touched, part.first, part.sorted_body, part.sorted_coefficient
+                kernels.add_rows(z, *samples, component.reshape(-1))
+
+    def touched(self) -> list[np.ndarray]:
+        """The samples with entries, per component."""
+        return [part.touched for part in self._parts]
 
     def times_matrix(self, y: np.ndarray) -> np.ndarray:
         """S y, body by body."""
@@ -119,7 +135,7 @@ class LowRank:
         columns = []
         for part, a, begin in zip(self._parts, active, ends):
             number = np.cumsum(a) - 1 + begin
-            columns.append((number[part.cell], part.body, part.coefficient))
+            columns.append((number[part.cell], part.body, part.coefficient.T))
         at, body, value = (np.concatenate(c) for c in zip(*columns))
         place = np.repeat(at, self.m), (body[:, None] * self.m + np.arange(self.m)).ravel()
         J = sparse.csc_matrix((value.ravel(), place), shape=(int(ends[-1]), self.rank))
@@ -132,7 +148,7 @@ class LowRank:
             # Entries of one body at one sample add up before they are squared.
             pair, where = np.unique(part.cell * self.bodies + part.body, return_inverse=True)
             k = np.zeros((len(pair), self.m))
-            np.add.at(k, where, part.coefficient)
+            np.add.at(k, where, part.coefficient.T)
             body = pair % self.bodies if self.bodies else pair
             np.add.at(component.reshape(-1), pair // max(1, self.bodies), np.einsum("ei,eij,ej->e", k, self.S[body], k))
         return out

@@ -17,11 +17,11 @@ from glug.studies.rows import BenchRow, aligned
 RESOLUTION, COUNT = 96, 100
 CASES = ("known", "coupled", "light", "light, corrected")
 LIMIT, TOLERANCE = 500, 1e-5
-REPEATS = 3
+REPEATS = 7
 
 
 def measure(n: int, case: str, threads: int) -> dict[str, Any]:
-    """Project in this process; the best of three, after one on a small grid that compiles."""
+    """Project in this process; the best of seven, after one on a small grid that compiles."""
     from glug.jit import set_threads
     from glug.studies.solve_problems import crowded_tank
 
