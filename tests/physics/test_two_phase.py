@@ -7,8 +7,10 @@ from glug.geometry.solids import Walls, sample_solids
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.physics.pressure import PressureProblem
+from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.reference_bubbles import two_phase_pressure
 from glug.physics.two_phase import two_phase_problem
+from glug.studies.bubble_solve import column
 
 N = 16
 LIQUID = 1000.0
@@ -61,3 +63,46 @@ def test_light_air_is_a_constraint_bubble():
         return max(float(np.abs(a - b)[k].max()) for a, b, k in zip(one, other, links))
 
     assert apart(light, bubbles) < 0.05 * apart(light, without)
+
+
+def bubbly(n: int):
+    """A closed column with a large bubble, 100 small ones and air on top, and the problem of 1000:1."""
+    grid, phi, solid = column(n)
+    return two_phase_problem(grid, phi, solid, 1e-3), falling(grid)
+
+
+@pytest.mark.parametrize(("solver", "most"), [("multigrid", 60), ("jacobi-cg", 1500)])
+def test_a_closed_box_of_many_bubbles_converges(solver: str, most: int):
+    problem, velocity = bubbly(48)
+    _, stats = problem.project(velocity, tolerance=1e-5, max_iterations=most, solver=solver)
+    print(f"{solver}: {stats.iterations} iterations")
+    assert stats.converged and stats.residual <= 1e-5
+    assert stats.iterations <= most
+
+
+def test_a_constant_pressure_costs_nothing_beside_heavy_and_light():
+    """Rows with a rounded diagonal would hold it, or worse: this is why they are written in differences."""
+    problem, _ = bubbly(32)
+    level = problem.system
+    one = np.float32(0.7) * (level.diagonal > 0)
+    q = np.zeros_like(one)
+    level.apply((one,), (q,))
+    assert not q.any()
+    rounded = PressureLevel(level.shape, level.phi, level.liquid, level.area, level.links, level.diagonal, level.blocks)
+    rounded.apply((one,), (q,))
+    print(f"rounded rows hold a constant by {q.min():.1e} to {q.max():.1e}")
+    assert q.min() < -1e-5 and q.max() > 1e-5
+
+
+def test_coarse_grids_keep_constants_and_restrict_by_the_transpose():
+    problem, _ = bubbly(32)
+    fine, coarse = hierarchy(problem.system)[:2]
+    one = np.zeros_like(fine.diagonal)
+    fine.interpolate(((coarse.diagonal > 0).astype(np.float32),), (one,))
+    assert one[fine.diagonal > 0] == pytest.approx(1.0, abs=1e-6)
+    rng = np.random.default_rng(3)
+    r, e = (rng.standard_normal(m.shape).astype(np.float32) * (m > 0) for m in (fine.diagonal, coarse.diagonal))
+    b, x = np.zeros_like(e), np.zeros_like(r)
+    fine.restrict((r,), coarse, (b,))
+    fine.interpolate((e,), (x,))
+    assert np.vdot(b, e) == pytest.approx(np.vdot(r, x), rel=1e-4)

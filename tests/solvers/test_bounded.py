@@ -8,7 +8,7 @@ from glug.errors import SolverError
 from glug.geometry.solids import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.jit import threads
-from glug.physics.pressure import SWEEPS, PressureProblem, assemble_pressure
+from glug.physics.pressure import PressureProblem, assemble_pressure
 from glug.physics.separation import HeldSystems
 from glug.solvers.bounded import Bounds, direct_bounded, solve_bounded
 
@@ -30,7 +30,7 @@ def problem_and_load(seed: int) -> tuple[PressureProblem, np.ndarray, np.ndarray
 
 def fast(problem, b, bounds, tolerance=1e-7, limit=1000):
     x = (GRID.scalar(dtype=np.float64),)
-    without = HeldSystems(problem.system, SWEEPS, multigrid=True)
+    without = HeldSystems(problem.system, problem.system.sweeps, multigrid=True)
     return x[0], solve_bounded(problem.system, bounds, without, (b,), x, tolerance, limit)
 
 

@@ -24,6 +24,7 @@ from glug.physics.body_levels import BodySmoother, body_hierarchy
 from glug.physics.bubble_levels import bubble_hierarchy
 from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
+from glug.physics.contrast_levels import ContrastLevel
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.rigid import RigidBodies
 from glug.physics.separation import HeldSystems, bounded_cells, lift_closed, opened
@@ -36,8 +37,6 @@ from glug.solvers.low_rank import Coupled, LowRank, Rows, Woodbury
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
-
-SWEEPS = 2  # of the default cycle
 
 
 @dataclass
@@ -78,7 +77,8 @@ class PressureProblem:
             for link, m in zip(links, mobility):
                 link *= m
             kernels_pressure.sum_links(*links, liquid, diagonal)
-        system = PressureLevel(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
+        level = PressureLevel if mobility is None else ContrastLevel
+        system = level(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
         return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system, bodies)
 
     @cached_property
@@ -156,10 +156,10 @@ class PressureProblem:
 
     def _cycle(self) -> Callable[[Vector, Vector, Vector], float]:
         """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones; or one with bodies."""
-        bubbles, smoother = self.bubbles, GaussSeidel(SWEEPS)
+        bubbles, smoother = self.bubbles, GaussSeidel(self.system.sweeps)
         if self.bodies is not None and self.low_rank is not None:
             levels: Sequence[Any] = body_hierarchy(self.system, self.bodies, self.body_rows, self.low_rank)
-            return Multigrid(levels, BodySmoother(SWEEPS))
+            return Multigrid(levels, BodySmoother(self.system.sweeps))
         if bubbles is None or len(bubbles) == 0:
             return Multigrid(hierarchy(self.system), smoother)
         large = bubbles.large
@@ -235,7 +235,7 @@ class PressureProblem:
         if solver == "reference":
             stats = direct_bounded("pressure", self.system.mask, bounds, (b,), (q,), assemble_pressure(self))
         else:
-            without = HeldSystems(self.system, SWEEPS, solver != "jacobi-cg")
+            without = HeldSystems(self.system, self.system.sweeps, solver != "jacobi-cg")
             stats = solve_bounded(self.system, bounds, without, (b,), (q,), *limits)
         lift_closed(q, separating, self.components)
         self.freed = opened(bounds, self.grid.shape)

@@ -6,6 +6,7 @@ lie around it and its centre is in the liquid: where the surface leaves a coarse
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,6 +50,7 @@ class PressureLevel:
     blocks: np.ndarray
     scale: float = 1.0
     name: str = "pressure"
+    sweeps: ClassVar[int] = 2  # of a cycle, on every level
 
     def __post_init__(self) -> None:
         self.mask: Vector = (self.diagonal,)
@@ -82,6 +84,10 @@ class PressureLevel:
     def interpolate(self, e: Vector, x: Vector) -> None:
         interpolate(e[0], CENTRE, self.diagonal, x[0], self.blocks)
 
+    def coarser(self) -> "PressureLevel":
+        """The level with cells twice as large."""
+        return coarser(self)
+
 
 def links_within(link: np.ndarray, axis: int, liquid: np.ndarray) -> np.ndarray:
     """The links between two liquid cells."""
@@ -94,7 +100,7 @@ def hierarchy(finest: PressureLevel) -> list[PressureLevel]:
     """`finest` and ever coarser levels, down to one that is solved at once or has nothing left."""
     levels = [finest]
     while levels[-1].unknowns > BOTTOM and max(levels[-1].shape) > COARSEST:
-        coarse = coarser(levels[-1])
+        coarse = levels[-1].coarser()
         if coarse.unknowns == 0:
             break
         levels.append(coarse)

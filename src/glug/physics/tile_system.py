@@ -20,7 +20,6 @@ from glug.solvers.smoothers import GaussSeidel
 CHUNK = 4096  # pressures that a thread takes at a time
 LONGEST = 1024  # pressures in a segment
 UNKNOWNS = 11
-SWEEPS = 2  # of the cycle
 # c and A without its last entry, which is minus the sum of the other diagonal ones, to (axis, (1, x, y, z)).
 TRACE_FREE = np.delete(np.eye(12), 11, axis=1)
 TRACE_FREE[11, [1, 6]] = -1.0
@@ -193,7 +192,7 @@ class CoupledCycle:
 
     def __init__(self, system: TileSystem, level: PressureLevel):
         self.system = system
-        self._cycle = Multigrid(hierarchy(level), GaussSeidel(SWEEPS))
+        self._cycle = Multigrid(hierarchy(level), GaussSeidel(level.sweeps))
         self._r, self._z, self._scratch = zeros_like(level), zeros_like(level), zeros_like(level)
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:

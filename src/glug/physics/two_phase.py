@@ -8,6 +8,7 @@ from glug.geometry.solids import SolidField
 from glug.grids.regular import Grid
 from glug.physics import kernels_bubbles, kernels_pressure
 from glug.physics.components import find_components
+from glug.physics.contrast_levels import ContrastLevel
 from glug.physics.pressure import PressureProblem
 
 
@@ -26,4 +27,5 @@ def two_phase_problem(grid: Grid, phi: np.ndarray, solid: SolidField, ratio: flo
     kernels_pressure.sum_links(*system.links, problem.liquid, system.diagonal)
     wet = ((phi < 0.0) & (problem.liquid > 0)).view(np.uint8)
     parts = find_components(wet, solid.area, system.links)
-    return replace(problem, system=replace(system), parts=parts)
+    level = ContrastLevel(grid.shape, fluid, problem.liquid, solid.area, system.links, system.diagonal, system.blocks)
+    return replace(problem, system=level, parts=parts)

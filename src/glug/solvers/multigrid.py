@@ -14,6 +14,7 @@ from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
 
 BOTTOM = 400  # unknowns that a dense factorisation takes in a millisecond
+UNFIXED = 1e-6  # of the diagonal: constants that cost less are not fixed, as far as float32 can tell
 
 
 class Level(Protocol):
@@ -109,9 +110,10 @@ class DirectBottom:
         ends = np.cumsum([0, *(len(i) for i in self._index)])
         self._parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
         matrix = self._assemble(level)
-        # Where nothing fixes the level (a closed pressure problem) the smallest shift makes it definite.
+        matrix = hold_constants(0.5 * (matrix + matrix.T))
+        # A part with other modes that nothing fixes: the smallest shift makes it definite.
         matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-7
-        self._factor = cho_factor(0.5 * (matrix + matrix.T), lower=True) if len(matrix) else None
+        self._factor = cho_factor(matrix, lower=True) if len(matrix) else None
 
     def _assemble(self, level: Level) -> np.ndarray:
         """The matrix, column by column. Rows reach one sample along every axis, so every third column fits in one
@@ -151,6 +153,24 @@ class DirectBottom:
         solution = cho_solve(self._factor, self._gather(b), check_finite=False)
         for a, index, part in zip(x, self._index, self._parts):
             a.ravel()[index] = solution[part]
+
+
+def hold_constants(matrix: np.ndarray) -> np.ndarray:
+    """`matrix` with a weight on the mean of every part that it does not fix, as in a closed pressure problem.
+
+    A right-hand side that sums to zero has the solution of mean zero then. Without, what rounding makes of the sum
+    would be blown up to a large constant, in which the rest of a float32 solution is lost.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    count, label = connected_components(matrix != 0.0, directed=False)
+    for part in range(count):
+        mine = np.flatnonzero(label == part)
+        block = matrix[np.ix_(mine, mine)]
+        stiffness = float(np.trace(block))
+        if abs(block.sum()) <= UNFIXED * stiffness:
+            matrix[np.ix_(mine, mine)] = block + stiffness / len(mine) ** 2
+    return matrix
 
 
 class SweptBottom:
