@@ -9,7 +9,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.physics.pressure import PressureProblem
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.reference_bubbles import two_phase_pressure
-from glug.physics.two_phase import two_phase_problem
+from glug.physics.two_phase import affine_air, two_phase_problem
 from glug.studies.bubble_solve import column
 
 N = 16
@@ -63,6 +63,35 @@ def test_light_air_is_a_constraint_bubble():
         return max(float(np.abs(a - b)[k].max()) for a, b, k in zip(one, other, links))
 
     assert apart(light, bubbles) < 0.05 * apart(light, without)
+
+
+def test_affine_air_is_the_assembled_projection_and_moves_as_two_phases_do():
+    n = 28
+    grid = Grid(1.0 / n, (n + 4,) * 3, (-2,) * 3)
+    solid = sample_solids(grid, Walls((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), [], 0.0)
+    x = grid.points(CENTRE)
+    phi = (0.33 - np.linalg.norm(x - (0.48, 0.5, 0.52), axis=-1)).astype(np.float32)
+    problem = two_phase_problem(grid, phi, solid, 1.2e-3)
+    air = affine_air(problem)
+    assert air.regions.count == 1
+    swift, direct, whole = falling(grid), falling(grid), falling(grid)
+    _, stats = air.project(swift, tolerance=1e-6, max_iterations=2000)
+    air.project(direct, tolerance=1e-6, max_iterations=1, solver="reference")
+    _, two = problem.project(whole, tolerance=1e-6, max_iterations=2000)
+    assert stats.converged and two.converged
+    assert stats.unknowns == two.unknowns - air.regions.cells + 11
+    open_faces = [link > 0 for link in problem.system.links]
+    scale = max(float(np.abs(u)[k].max()) for u, k in zip(direct, open_faces))
+    assert max(float(np.abs(a - b)[k].max()) for a, b, k in zip(swift, direct, open_faces)) < 1e-4 * scale
+    # In the water, the largest difference from a pressure in every cell.
+    wet = [k.copy() for k in open_faces]
+    for a, w in enumerate(wet):
+        lower = np.take(problem.wet, range(-1, grid.shape[a]), axis=a, mode="wrap") > 0
+        upper = np.take(problem.wet, range(grid.shape[a] + 1), axis=a, mode="wrap") > 0
+        w &= lower & upper
+    off = max(float(np.abs(a - b)[w].max()) for a, b, w in zip(swift, whole, wet))
+    print(f"affine air: {stats.unknowns} of {two.unknowns} unknowns, water {off / scale:.1e} from two phases")
+    assert off < 1e-2 * scale
 
 
 def bubbly(n: int):

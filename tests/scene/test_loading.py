@@ -168,7 +168,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "solver.pressure: 'ic-cg' does not know tiles; valid with them: 'multigrid', 'jacobi-cg'",
     ),
     ({"solver.tile_liquid": "oil"}, "solver.tile_liquid: no liquid is called 'oil' (valid: all, water)"),
-    ({"solver.air": "helium"}, "solver.air: 'helium' is not valid; valid: 'vacuum', 'constraint' or 'two-phase'"),
+    (
+        {"solver.air": "helium"},
+        "solver.air: 'helium' is not valid; valid: 'vacuum', 'constraint', 'affine' or 'two-phase'",
+    ),
     (
         {"solver.air": "constraint", "sinks": [{"shape": PLATE}]},
         "solver.air: sources and sinks need an open side of the domain with 'constraint': closed air does not give way",

@@ -122,8 +122,17 @@ def find_segments(lower, upper, rows, pad, longest, table):
     return count
 
 
+@kernel(inline=True)
+def flux(x, spring, lx, ly, lz, c, xm, ym, zm, xp, yp, zp):
+    """What leaves the cell with number c to its neighbours, in differences (see `kernels_contrast`), and to air."""
+    v = x[c]
+    a = spring[c] * v + lx[c] * (v - x[xm]) + lx[xp] * (v - x[xp])
+    a += ly[c] * (v - x[ym]) + ly[yp] * (v - x[yp])
+    return a + lz[c] * (v - x[zm]) + lz[zp] * (v - x[zp])
+
+
 @kernel(parallel=True)
-def apply_segments(d, q, diagonal, lx, ly, lz, table, chunks, sums):
+def apply_segments(d, q, spring, lx, ly, lz, table, chunks, sums):
     """q = A d without the regions; d . q per chunk of segments."""
     for t in prange(chunks.shape[0] - 1):
         total = np.float64(0.0)
@@ -133,18 +142,15 @@ def apply_segments(d, q, diagonal, lx, ly, lz, table, chunks, sums):
             xp, yp, zp = np.uint64(table[s, 5]), np.uint64(table[s, 6]), np.uint64(table[s, 7])
             row = ZERO
             for n in range(length):
-                c = c0 + n
-                v = diagonal[c] * d[c] - lx[c] * d[xm + n] - lx[xp + n] * d[xp + n]
-                v -= ly[c] * d[ym + n] + ly[yp + n] * d[yp + n]
-                v -= lz[c] * d[zm + n] + lz[zp + n] * d[zp + n]
-                q[c] = v
-                row += v * d[c]
+                v = flux(d, spring, lx, ly, lz, c0 + n, xm + n, ym + n, zm + n, xp + n, yp + n, zp + n)
+                q[c0 + n] = v
+                row += v * d[c0 + n]
             total += np.float64(row)
         sums[t] = total
 
 
 @kernel(parallel=True)
-def residual_segments(b, x, r, regions, diagonal, lx, ly, lz, table, chunks):
+def residual_segments(b, x, r, regions, spring, lx, ly, lz, table, chunks):
     """r = b - A x - regions in float64."""
     for t in prange(chunks.shape[0] - 1):
         for s in range(chunks[t], chunks[t + 1]):
@@ -153,9 +159,7 @@ def residual_segments(b, x, r, regions, diagonal, lx, ly, lz, table, chunks):
             xp, yp, zp = np.uint64(table[s, 5]), np.uint64(table[s, 6]), np.uint64(table[s, 7])
             for n in range(length):
                 c = c0 + n
-                v = diagonal[c] * x[c] - lx[c] * x[xm + n] - lx[xp + n] * x[xp + n]
-                v -= ly[c] * x[ym + n] + ly[yp + n] * x[yp + n]
-                v -= lz[c] * x[zm + n] + lz[zp + n] * x[zp + n]
+                v = flux(x, spring, lx, ly, lz, c, xm + n, ym + n, zm + n, xp + n, yp + n, zp + n)
                 r[c] = b[c] - v - regions[c]
 
 

@@ -88,7 +88,8 @@ class TileSystem:
         number.ravel()[self.cell] = np.arange(self.pressures, dtype=np.int32)
         self._pad = self.pressures
         size = self.pressures + LONGEST + 1
-        self._diagonal = np.zeros(size, np.float32)
+        whole = np.zeros(size, np.float32)  # the diagonal
+        self._spring = np.zeros(size, np.float32)  # what ties pressures to air
         self._links = [np.zeros(size, np.float32) for _ in range(3)]
         label = regions.label.ravel()
         place = np.unravel_index(self.cell, ordinary.shape)
@@ -100,8 +101,9 @@ class TileSystem:
                 beside = self.cell + (stride[a] if side else -stride[a])
                 where = tuple(p + side * (b == a) for b, p in enumerate(place))
                 link = np.where(label[beside] < 0, level.links[a][where], np.float32(0.0))
-                self._diagonal[: self.pressures] += link
+                whole[: self.pressures] += link
                 target = number.ravel()[beside]
+                self._spring[: self.pressures] += np.where(target < 0, link, np.float32(0.0))
                 neighbours[side].append(target)
                 if side == 0:
                     self._links[a][: self.pressures] = np.where(target >= 0, link, np.float32(0.0))
@@ -118,7 +120,6 @@ class TileSystem:
         self._by_region = np.argsort(self._face_table[:, 4], kind="stable")
         counts = np.bincount(self._face_table[:, 4], minlength=regions.count)
         self._first = np.concatenate([[0], np.cumsum(counts)])
-        whole = self._diagonal.copy()
         blocks = np.stack([faces.inverse[:, 4 * a : 4 * a + 4, 4 * a : 4 * a + 4] for a in range(3)], axis=1)
         kernels.add_region_diagonal(blocks, self._face_table, self._position, whole)
         self.mask: Vector = (whole[None, None],)
@@ -136,6 +137,7 @@ class TileSystem:
         region, along_z = region[at], at < self._rows
         step = np.diff(at) != 1
         step |= (np.diff(region) != 0) | (np.diff(i) != 0) | np.where(along_z[1:], np.diff(j) != 0, np.diff(k) != 0)
+        step |= np.where(along_z[1:], np.diff(k), np.diff(j)) != 1  # numbers go on behind cells of the region
         step |= np.diff(along_z)
         begin = np.flatnonzero(np.concatenate([np.ones(min(len(at), 1), bool), step]))
         table = np.empty((len(begin), 6), np.int64)
@@ -158,7 +160,7 @@ class TileSystem:
 
     def apply(self, d: Vector, q: Vector) -> float:
         x, out = d[0][0, 0], q[0][0, 0]
-        kernels.apply_segments(x, out, self._diagonal, *self._links, self._table, self._chunks, self._sums)
+        kernels.apply_segments(x, out, self._spring, *self._links, self._table, self._chunks, self._sums)
         y = self.region_sums(x)
         z = self.faces.respond(y)
         self._spread(z, out)
@@ -169,12 +171,12 @@ class TileSystem:
         self._extra[:] = 0.0
         self._spread(self.faces.respond(self.region_sums(value)), self._extra)
         kernels.residual_segments(
-            b[0][0, 0], value, r[0][0, 0], self._extra, self._diagonal, *self._links, self._table, self._chunks
+            b[0][0, 0], value, r[0][0, 0], self._extra, self._spring, *self._links, self._table, self._chunks
         )
 
     def gather(self, field: np.ndarray) -> Vector:
         """The values of a field of cells at the pressures."""
-        out = np.zeros((1, 1, len(self._diagonal)), field.dtype)
+        out = np.zeros((1, 1, len(self._spring)), field.dtype)
         out[0, 0, : self.pressures] = field.ravel()[self.cell]
         return (out,)
 

@@ -10,6 +10,9 @@ from glug.physics import kernels_bubbles, kernels_pressure
 from glug.physics.components import find_components
 from glug.physics.contrast_levels import ContrastLevel
 from glug.physics.pressure import PressureProblem
+from glug.physics.tiles import TiledPressure
+
+AIR_BAND = 3  # cells of air with pressures along the liquid, where its inside is affine (Goldade 2021, section 4.5.4)
 
 
 def two_phase_problem(grid: Grid, phi: np.ndarray, solid: SolidField, ratio: float) -> PressureProblem:
@@ -29,3 +32,9 @@ def two_phase_problem(grid: Grid, phi: np.ndarray, solid: SolidField, ratio: flo
     parts = find_components(wet, solid.area, system.links)
     level = ContrastLevel(grid.shape, fluid, problem.liquid, solid.area, system.links, system.diagonal, system.blocks)
     return replace(problem, system=level, parts=parts)
+
+
+def affine_air(problem: PressureProblem) -> TiledPressure:
+    """Two phases, and every part of the air an affine region but for a band along the liquid."""
+    air = (problem.liquid > 0) & (problem.wet == 0)
+    return TiledPressure.build(problem, 0, AIR_BAND, [air])

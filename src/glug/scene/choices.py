@@ -52,11 +52,11 @@ class Solver(Model):
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or (2D) in one solve"
     )
-    air: Literal["vacuum", "constraint", "two-phase"] = Field(
+    air: Literal["vacuum", "constraint", "affine", "two-phase"] = Field(
         default="vacuum",
         description="what surrounds the liquid: nothing, bubbles that keep their volume, or a second fluid",
     )
-    air_density: Positive = Field(default=1.2, description="density of the air where air is two-phase [kg/m3]")
+    air_density: Positive = Field(default=1.2, description="density of the air where it is affine or two-phase [kg/m3]")
     tiles: Annotated[int | Literal["whole"], BeforeValidator(_tile_size)] = Field(
         default=0, description="cells per side of the affine tiles deep in the liquid; 0 has none, whole does not cut"
     )

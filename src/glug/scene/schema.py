@@ -193,9 +193,12 @@ class Scene(Model):
             )
         if air != "vacuum" and any(solid.free for solid in self.solids):
             raise fail(f"'{air}' does not go with solids that have a density yet; valid there: 'vacuum'", "solver.air")
-        if air == "two-phase" and len({liquid.density for liquid in self.liquids.values()}) > 1:
-            raise fail("'two-phase' does not go with liquids of several densities; valid: 'constraint'", "solver.air")
-        if air == "two-phase" and self.solver.air_density > MOST_AIR * lightest:
+        heavy = air in ("affine", "two-phase")
+        if heavy and len({liquid.density for liquid in self.liquids.values()}) > 1:
+            raise fail(f"'{air}' does not go with liquids of several densities; valid: 'constraint'", "solver.air")
+        if air == "affine" and self.solver.pressure == "ic-cg":
+            raise fail("'ic-cg' does not know affine air; valid with it: 'multigrid', 'jacobi-cg'", "solver.pressure")
+        if heavy and self.solver.air_density > MOST_AIR * lightest:
             raise fail(
                 f"air has no inertia of its own: at most {MOST_AIR * lightest:g}, a tenth of the liquid's density, "
                 f"got {self.solver.air_density:g}",

@@ -22,7 +22,7 @@ from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
 from glug.physics.tiles import TiledPressure
-from glug.physics.two_phase import two_phase_problem
+from glug.physics.two_phase import affine_air, two_phase_problem
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.volume import VolumeCorrection
@@ -205,7 +205,7 @@ class Step:
         mobility: Staggered | None,
     ) -> PressureProblem:
         solver = self.setting.scene.solver
-        if solver.air == "two-phase":
+        if solver.air in ("two-phase", "affine"):
             return two_phase_problem(grid, phi, solid, solver.air_density / self.setting.density)
         return PressureProblem.build(grid, phi, solid, bodies, mobility)
 
@@ -253,8 +253,10 @@ class Step:
         return p.volume * np.array(self.setting.density_ratios, np.float32)[p.liquid[:, 0].astype(np.int64)][:, None]
 
     def tiles(self, problem: PressureProblem, others: list[np.ndarray]) -> TiledPressure | None:
-        """Affine regions deep in the liquid, or in each of several liquids of different densities."""
+        """Affine regions in the air, deep in the liquid, or in each of several liquids of different densities."""
         solver = self.setting.scene.solver
+        if solver.air == "affine":
+            return affine_air(problem)
         if not solver.tiles:
             return None
         wet, first = problem.liquid > 0, problem.liquid > 0
