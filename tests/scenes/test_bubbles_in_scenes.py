@@ -62,8 +62,9 @@ def test_a_checkpoint_keeps_the_bubbles():
     np.testing.assert_array_equal(first.state.particles.position, second.state.particles.position)
 
 
-def test_two_phases_run():
-    simulation, _ = bubble_of("two-phase", 6)
+@pytest.mark.parametrize("air", ["two-phase", "affine"])
+def test_two_phases_run(air: str):
+    simulation, _ = bubble_of(air, 6)
     position = simulation.state.particles.position
     below = np.hypot(position[:, 0] - 0.25, position[:, 1] - 0.3) < 0.06
     assert not below.any()  # the bubble is still there
