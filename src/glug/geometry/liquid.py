@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from glug.geometry import kernels
+from glug.geometry import kernels, kernels_band
 from glug.geometry.redistance import redistance
 from glug.geometry.sampled import SampledDistance
 from glug.grids.box import box_sum
@@ -25,13 +25,18 @@ DENSE = 0.95  # filled fraction that a core of liquid has one cell below its sur
 SPARSE = 0.4  # least filled fraction of a core: fewer particles than that are spray, not liquid
 NEAR_WALL = 0.25  # where the distance is read off next to a wall, in cells: keeps thin films ...
 FAR_FROM_WALL = RADIUS  # ... and has the whole kernel in the liquid
+ON_SOLID = 1e-4  # cells: corners that near to a solid lie on it
 REACH = 4  # samples on each side of the surface where phi is a distance
 
 
-def band_of(start: np.ndarray, grid: Grid, reach: int) -> np.ndarray:
-    """0 where no particle is within `reach` cells, 2 where every cell that near is occupied, 1 in between."""
+def band_of(start: np.ndarray, grid: Grid, nodes: np.ndarray, reach: int) -> np.ndarray:
+    """0 where neither particles nor solids are within `reach` cells, 2 where these fill every cell that near, else 1.
+
+    `nodes` is the solid distance at cell corners: beside a wall there is nothing to occupy.
+    """
     occupied = grid.scalar()
     kernels.occupied_cells(start, occupied)
+    kernels_band.fill_solid(nodes, np.float32(ON_SOLID * grid.dx), occupied)
     band = np.empty(grid.shape, np.int8)
     full = np.float32((2 * reach + 1) ** grid.dim)
     kernels.classify_band(box_sum(occupied, reach), full, band)
@@ -64,7 +69,7 @@ def liquid_distance(
         position,
         volume,
         start,
-        band_of(start, grid, math.ceil(RADIUS)),
+        band_of(start, grid, nodes, math.ceil(RADIUS)),
         grid.corner.astype(np.float32),
         h,
         grid.shape,

@@ -22,6 +22,8 @@ from glug.physics.air_regions import AirRegions
 FIRST_NAME = 2  # of a bubble: 0 is a particle without a past, 1 one beside no air
 LEAST_SHARE = 0.05  # of the particles of a bubble, old or new, that make an edge: fewer lie in a film between two
 SMALLEST = 1e-300  # [m3]: a region may have no volume at all, between solids
+GAIN = 1.0  # share of a bubble's error that one step corrects: what a step loses does not add up
+LEAST_CLOSED = 0.5  # of the cells of a void, that one step closes
 MOST = 0.05  # relative change of volume that one step may ask of a bubble that is kept
 
 
@@ -48,19 +50,29 @@ class Tracked:
     """The bubbles of this step; entries follow the air regions."""
 
     memory: BubbleMemory
-    void: np.ndarray  # whether a region is one that is to vanish
 
-    def growth(self, volume: np.ndarray, dt: float, gain: float) -> np.ndarray:
-        """What every region is to gain [m3/s]; nothing where it is open."""
+    @property
+    def void(self) -> np.ndarray:
+        """Whether a region is one that is to vanish: it opened between particles, in this step or before."""
+        return self.memory.rest == 0.0
+
+    def growth(self, volume: np.ndarray, room: np.ndarray, dt: float, strength: float) -> np.ndarray:
+        """What every region is to gain [m3/s]; nothing where it is open.
+
+        volume, room  [m3] that it has, and that its cells have: of a void whose cells are almost full little is left to
+                      lose, but it lasts until particles come
+        strength      scales the correction; 0 is none
+        """
         wanted = np.where(np.isfinite(self.memory.rest), self.memory.rest, volume) - volume
-        change = np.clip(gain * wanted, -MOST * volume, MOST * volume)
-        return np.where(self.void, -volume, change) / dt if gain > 0.0 else np.zeros(len(volume))
+        change = np.clip(GAIN * strength * wanted, -MOST * volume, MOST * volume)
+        inwards = -np.maximum(volume, LEAST_CLOSED * room)
+        return np.where(self.void, inwards, change) / dt if strength > 0.0 else np.zeros(len(volume))
 
 
 def rest_volumes(
     edges: np.ndarray, old_rest: np.ndarray, volume: np.ndarray, fresh: np.ndarray, is_open: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rest volumes [m3] of the new bubbles, and which of them are voids.
+) -> np.ndarray:
+    """Rest volumes [m3] of the new bubbles, zero where they are voids.
 
     edges     (old, new) whether a new bubble descends from an old one
     old_rest  infinite where open
@@ -86,7 +98,7 @@ def rest_volumes(
     if lost.any() and not is_open.any() and not fresh.any() and whole.any() and np.isfinite(old_rest).all():
         # What has become too small to be seen belongs to the others.
         rest[whole] *= 1.0 + old_rest[lost].sum() / max(rest[whole].sum(), 1e-300)
-    return rest, void
+    return rest
 
 
 def follow(memory: BubbleMemory, particles: Particles, regions: AirRegions, volume: np.ndarray) -> Tracked:
@@ -97,10 +109,10 @@ def follow(memory: BubbleMemory, particles: Particles, regions: AirRegions, volu
     fresh = np.zeros(len(regions), np.int64)
     kernels.count_edges(regions.label, particles.start, particles.bubble, index_of, counts, fresh)
     edges = significant(counts)
-    rest, void = rest_volumes(edges, memory.rest, volume, fresh > counts.sum(axis=0), regions.open)
+    rest = rest_volumes(edges, memory.rest, volume, fresh > counts.sum(axis=0), regions.open)
     names, next_name = inherit(edges, memory, volume)
     kernels.rename(regions.label, particles.start, names, particles.bubble)
-    return Tracked(BubbleMemory(names, rest, next_name), void)
+    return Tracked(BubbleMemory(names, rest, next_name))
 
 
 def significant(counts: np.ndarray) -> np.ndarray:

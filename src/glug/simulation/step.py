@@ -217,8 +217,8 @@ class Step:
         volume = regions.volume(problem.grid, problem.solid.openness, fraction)
         tracked = bubble_tracking.follow(state.bubbles, state.particles, regions, volume)
         state.bubbles = tracked.memory
-        gain = CORRECTION_GAIN * self.setting.scene.solver.volume_correction
-        bubbles.growth = tracked.growth(volume, dt, gain)
+        room, strength = regions.cells * problem.grid.dx**3, self.setting.scene.solver.volume_correction
+        bubbles.growth = tracked.growth(volume, room, dt, strength)
         self.bubbles = [
             {"id": int(name), "volume": float(v), "rest": float(rest), "cells": int(cells)}
             for name, v, rest, cells in zip(tracked.memory.names, volume, tracked.memory.rest, regions.cells)
@@ -402,7 +402,7 @@ class Step:
         setting, p = self.setting, self.state.particles
         least = max(2, math.ceil(LEAST_PER_CELL * setting.per_cell))
         most = int(MOST_PER_CELL * setting.per_cell)
-        inside = band_of(p.start, grid, 1)
+        inside = band_of(p.start, grid, setting.solid_field(grid, self.state.time, self.state.bodies).distance, 1)
         if limit_per_cell(p, grid, inside, least, most, setting.scene.seed + self.state.step):
             p.sort(grid)
 
