@@ -1,6 +1,6 @@
 """Walls that let go: pressures push and never pull, and the liquid leaves."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from setups import HalfSpace
 from glug.geometry.solids import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.physics.pressure import PressureProblem
+from glug.physics.rigid import Inertia, RigidBodies
 from glug.physics.velocity import extend
 from glug.studies.separation import Conditions, waves
 
@@ -154,3 +155,49 @@ def test_velocity_behind_cells_that_open_leads_away(stick):
         into[1][:] = -0.5
         extend(GRID, into, problem.solid, problem.liquid, GRID.staggered(), 3, stick=stick, freed=problem.freed)
         assert np.abs(into[1][8:16, 4, 8:16]).max() == 0.0  # what leads into a wall never does
+
+
+@dataclass(frozen=True)
+class Float:
+    """A ball that lets go, half in the pool."""
+
+    walls: str = "separating"
+    moving: bool = True
+    centre: tuple[float, float, float] = (0.5, 0.6, 0.45)
+
+    def distance(self, points, t):
+        return np.linalg.norm(points - np.array(self.centre), axis=-1) - 0.17
+
+    def velocity(self, points, t):
+        return np.zeros_like(points)
+
+    def bounds(self, t):
+        return np.array(self.centre) - 0.17, np.array(self.centre) + 0.17
+
+
+def pool_with_body() -> PressureProblem:
+    solid = sample_solids(GRID, Walls((0.0,) * 3, (1.0,) * 3, separating=YES), [Float()], 0.0)
+    mass = 400.0 * 4 / 3 * np.pi * 0.17**3
+    body = Inertia(0, np.array(Float().centre), 400.0, mass, 0.4 * mass * 0.17**2 * np.eye(3))
+    return PressureProblem.build(GRID, pool(), solid, RigidBodies.build(GRID, solid, [body], 1000.0))
+
+
+def test_a_body_moves_with_a_liquid_that_lets_go():
+    """The conditions hold with the body's velocity among the unknowns, and the fast solve is the reference's."""
+    found = []
+    for solver in ("multigrid", "jacobi-cg", "reference"):
+        problem, before = pool_with_body(), waves(GRID, 1)
+        problem.bodies.velocity[0] = [0.4, -1.0, 0.2, 1.0, 0.0, 0.0]
+        q, after = projected(problem, before, solver)
+        c = Conditions.measure(problem, q, before, after)
+        assert problem.freed.sum() > 50
+        assert min(c.least_pressure, c.least_opening) >= -TOLERANCE
+        assert max(c.product, c.divergence) <= TOLERANCE
+        found.append(problem.bodies.velocity.copy())
+    np.testing.assert_allclose(found[0], found[2], atol=1e-3)
+    np.testing.assert_allclose(found[1], found[2], atol=1e-3)
+    held = pool_with_body()
+    held = replace(held, solid=replace(held.solid, separating=None))
+    held.bodies.velocity[0] = [0.4, -1.0, 0.2, 1.0, 0.0, 0.0]
+    held.project(waves(GRID, 1), tolerance=TOLERANCE, max_iterations=2000)
+    assert np.abs(held.bodies.velocity - found[2]).max() > 0.05  # the control: where the liquid holds on

@@ -80,22 +80,29 @@ def _pushed(
     flat[touched] = kept
 
 
-def body_hierarchy(
-    fine: PressureLevel, bodies: RigidBodies, rows: Sequence[Rows], low_rank: LowRank
-) -> list[BodyLevel | PressureLevel]:
-    """Levels for the matrix of `fine` with `bodies`; `rows` and `low_rank` are theirs."""
-    share = _shares(bodies.S, rows)
-    if share.min(initial=1.0) < 1.0:
-        low_rank = low_rank.with_matrix(share[:, None, None] * bodies.S)
-    return [BodyLevel(fine, low_rank), *hierarchy(fill(fine, bodies, FLUID * share * bodies.lightness))[1:]]
+class BodyGrids:
+    """The levels of pressure systems that hold the same bodies; `rows` are theirs."""
 
+    def __init__(self, bodies: RigidBodies, rows: Sequence[Rows]):
+        self.bodies, self.rows = bodies, rows
+        # No matrix product over the rows: its sums would depend on threads.
+        K = np.stack([np.einsum("ni,nj->ij", value, value) for _, value in rows])
+        largest = np.linalg.eigvals(bodies.S @ K).real.max(axis=1)
+        self._share = np.minimum(1.0, MOST / np.maximum(largest, MOST))  # of S, that smoothing takes
 
-def _shares(S: np.ndarray, rows: Sequence[Rows]) -> np.ndarray:
-    """The share of S that smoothing takes, body by body."""
-    # No matrix product over the rows: its sums would depend on threads.
-    K = np.stack([np.einsum("ni,nj->ij", value, value) for _, value in rows])
-    largest = np.linalg.eigvals(S @ K).real.max(axis=1)
-    return np.minimum(1.0, MOST / np.maximum(largest, MOST))
+    def with_bodies(self, fine: PressureLevel) -> Coupled:
+        """The system of `fine` and the bodies."""
+        return Coupled(fine, LowRank(fine.mask, self.rows, self.bodies.S))
+
+    def finest(self, fine: PressureLevel, low_rank: LowRank) -> BodyLevel:
+        """The level on which bodies are what they are, for `low_rank` of the same grid."""
+        if self._share.min() < 1.0:
+            low_rank = low_rank.with_matrix(self._share[:, None, None] * self.bodies.S)
+        return BodyLevel(fine, low_rank)
+
+    def coarser(self, fine: PressureLevel) -> list[PressureLevel]:
+        """The levels below."""
+        return hierarchy(fill(fine, self.bodies, FLUID * self._share * self.bodies.lightness))[1:]
 
 
 def fill(fine: PressureLevel, bodies: RigidBodies, conduction: np.ndarray) -> PressureLevel:

@@ -20,7 +20,7 @@ from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels, kernels_pressure
 from glug.physics.air_regions import find_air_regions
-from glug.physics.body_levels import BodySmoother, body_hierarchy
+from glug.physics.body_levels import BodyGrids, BodySmoother
 from glug.physics.bubble_levels import bubble_hierarchy
 from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
@@ -131,10 +131,17 @@ class PressureProblem:
             return rhs
         amount = self.components.compatibility(rhs, self.liquid, self.system.links)
         if self.bodies is not None and np.any(amount):
-            amount[self.bodies.pushed_components(self.body_rows, self.components.label, len(amount))] = 0.0
+            amount[self._pushed()] = 0.0
         if np.any(amount):
             kernels.add_per_component(self.components.label, amount.astype(np.float32), rhs)
         return rhs
+
+    def _pushed(self) -> np.ndarray:
+        """Whether the pressure of a component as a whole pushes a body."""
+        count = len(self.components.cells)
+        if self.bodies is None:
+            return np.zeros(count, np.bool_)
+        return self.bodies.pushed_components(self.body_rows, self.components.label, count)
 
     def preconditioners(self, solver: str) -> list[Callable[[], Preconditioner]]:
         """What `solver` names, and what to fall back on; a hierarchy is made once for a geometry."""
@@ -158,12 +165,13 @@ class PressureProblem:
         """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones; or one with bodies."""
         bubbles, smoother = self.bubbles, GaussSeidel(self.system.sweeps)
         if self.bodies is not None and self.low_rank is not None:
-            levels: Sequence[Any] = body_hierarchy(self.system, self.bodies, self.body_rows, self.low_rank)
-            return Multigrid(levels, BodySmoother(self.system.sweeps))
+            grids = BodyGrids(self.bodies, self.body_rows)
+            finest = grids.finest(self.system, self.low_rank)
+            return Multigrid([finest, *grids.coarser(self.system)], BodySmoother(self.system.sweeps))
         if bubbles is None or len(bubbles) == 0:
             return Multigrid(hierarchy(self.system), smoother)
         large = bubbles.large
-        levels = (
+        levels: Sequence[Any] = (
             hierarchy(self.system)
             if large.all()
             else bubble_hierarchy(self.system, bubbles.cells_of(~large), bubbles.only(~large))
@@ -229,15 +237,16 @@ class PressureProblem:
     ) -> SolveStats:
         """Solve for q with bounds in `separating` cells, in place; `freed` is where they are met."""
         index = bounded_cells(separating, self.liquid, self.components)
+        grids = None if self.bodies is None else BodyGrids(self.bodies, self.body_rows)
         lower = 0.0 if self.earlier is None else -self.earlier.reshape(-1)[index]
         held = np.zeros(0, np.bool_) if self.freed is None else self.freed.reshape(-1)[index] > 0
         bounds = Bounds(index, lower, held)
         if solver == "reference":
             stats = direct_bounded("pressure", self.system.mask, bounds, (b,), (q,), assemble_pressure(self))
         else:
-            without = HeldSystems(self.system, self.system.sweeps, solver != "jacobi-cg")
-            stats = solve_bounded(self.system, bounds, without, (b,), (q,), *limits)
-        lift_closed(q, separating, self.components)
+            without = HeldSystems(self.system, self.system.sweeps, solver != "jacobi-cg", grids)
+            stats = solve_bounded(self.operator, bounds, without, (b,), (q,), *limits)
+        lift_closed(q, separating, self.components, self._pushed())
         self.freed = opened(bounds, self.grid.shape)
         return stats
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glug.physics.body_levels import BodyGrids, BodySmoother
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.solvers.bounded import Bounds, Preconditioners
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 
@@ -34,15 +35,18 @@ def bounded_cells(separating: np.ndarray, liquid: np.ndarray, components: Compon
     return index[components.free[components.label.reshape(-1)[index]]]
 
 
-def lift_closed(q: np.ndarray, separating: np.ndarray, components: Components) -> None:
-    """Add to the pressures of every closed part what makes the smallest at separating walls zero, in place."""
+def lift_closed(q: np.ndarray, separating: np.ndarray, components: Components, pushes: np.ndarray) -> None:
+    """Add to the pressures of every closed part what makes the smallest at separating walls zero, in place.
+
+    Not to those of parts whose pressure as a whole `pushes` a body: they are what they are.
+    """
     if components.free.all():
         return
     label = components.label
     least = np.full(len(components.cells), np.inf)
     touching = (separating > 0) & (label >= 0)
     np.minimum.at(least, label[touching], q[touching])
-    least[components.free | ~np.isfinite(least)] = 0.0
+    least[components.free | pushes | ~np.isfinite(least)] = 0.0
     inside = label >= 0
     q[inside] -= least[label[inside]]
 
@@ -50,28 +54,34 @@ def lift_closed(q: np.ndarray, separating: np.ndarray, components: Components) -
 class HeldSystems:
     """The pressure system with any cells held, and its multigrid; coarse grids serve similar sets of cells."""
 
-    def __init__(self, system: PressureLevel, sweeps: int, multigrid: bool):
-        self.system, self.sweeps, self.multigrid = system, sweeps, multigrid
+    def __init__(self, system: PressureLevel, sweeps: int, multigrid: bool, bodies: BodyGrids | None = None):
+        self.system, self.sweeps, self.multigrid, self.bodies = system, sweeps, multigrid, bodies
         self._coarse: list[PressureLevel] = []
         self._index = np.full(1, -1)
 
-    def __call__(self, index: np.ndarray) -> tuple[PressureLevel, Preconditioners]:
+    def __call__(self, index: np.ndarray) -> tuple[System, Preconditioners]:
         """Without the cells `index`: they count as air."""
         liquid, diagonal = self.system.liquid.copy(), self.system.diagonal.copy()
         liquid.reshape(-1)[index] = 0
         diagonal.reshape(-1)[index] = 0.0
         level = replace(self.system, liquid=liquid, diagonal=diagonal)
 
+        coupled = None if self.bodies is None else self.bodies.with_bodies(level)
+
         def jacobi() -> Preconditioner:
-            return Diagonal(level.mask, level.blocks)
+            return Diagonal(level.mask if coupled is None else coupled.low_rank.diagonal(level.mask), level.blocks)
 
         def cycle() -> Preconditioner:
             differing = len(np.setxor1d(index, self._index, assume_unique=True))
             if differing > SAME * max(len(index), 1):
-                self._coarse, self._index = hierarchy(level)[1:], index
-            return Cycle(level, Multigrid([level, *self._coarse], GaussSeidel(self.sweeps)))
+                self._coarse = hierarchy(level)[1:] if self.bodies is None else self.bodies.coarser(level)
+                self._index = index
+            if self.bodies is None or coupled is None:
+                return Cycle(level, Multigrid([level, *self._coarse], GaussSeidel(self.sweeps)))
+            finest = self.bodies.finest(level, coupled.low_rank)
+            return Cycle(level, Multigrid([finest, *self._coarse], BodySmoother(self.sweeps)))
 
-        return level, [cycle, jacobi] if self.multigrid else [jacobi]
+        return coupled or level, [cycle, jacobi] if self.multigrid else [jacobi]
 
 
 def opened(bounds: Bounds, shape: tuple[int, ...]) -> np.ndarray:

@@ -244,8 +244,6 @@ class Scene(Model):
                 raise fail("tiles do not go with separating walls; valid: 0", "solver.tiles")
             if self.solver.pressure == "ic-cg":
                 raise fail("'ic-cg' does not go with separating walls; valid: 'multigrid'", "solver.pressure")
-            if any(solid.free for solid in self.solids):
-                raise fail("separating walls do not go with rigid bodies (solids with a density)")
 
     def _check_inside(self) -> None:
         for i, volume in enumerate(self.volumes):
