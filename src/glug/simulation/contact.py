@@ -1,8 +1,10 @@
 """Collisions of rigid bodies with each other, with solids and with the domain, by MuJoCo.
 
-The solves of a step change a body's velocity from v0 to v1. MuJoCo gets that change as a steady force over the step and
-moves the bodies with it, in shorter steps of its own, against whatever they meet. Its state is a vector, part of the
-simulation's: setting it before and reading it after makes a step a function of the state alone.
+The solves of a step change a body's velocity from v0 to v1. A body in the liquid begins with v1, as the liquid around
+it moves with its new velocity from the beginning of the step: if it lagged behind, it would bob ever higher. A body that
+meets no liquid gets the change as a steady force over the step and flies as it should. MuJoCo moves them, in shorter
+steps of its own, against whatever they meet. Its state is a vector, part of the simulation's: setting it before and
+reading it after makes a step a function of the state alone.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +18,7 @@ from glug.scene.bodies import Solid
 from glug.scene.free_motion import FreeMotion
 from glug.scene.schema import Domain
 from glug.simulation.contact_shapes import Part, numbers, parts_of, plane
-from glug.simulation.rigid_bodies import BodySheet, full
+from glug.simulation.rigid_bodies import BodySheet, full, reduced
 
 STEP = 5e-4  # [s] longest of MuJoCo's own steps
 # Two bodies that touch are a spring and a damper, mass-normalised: v'' + 2 zeta w v' + w^2 v = 0. The spring's half
@@ -143,20 +145,32 @@ class Contact:
         return self._state()
 
     def advance(
-        self, state: np.ndarray, bodies: list[FreeMotion], velocity: np.ndarray, t: float, dt: float
+        self,
+        state: np.ndarray,
+        bodies: list[FreeMotion],
+        velocity: np.ndarray,
+        t: float,
+        dt: float,
+        start: np.ndarray | None = None,
     ) -> tuple[np.ndarray, list[FreeMotion]]:
-        """The bodies `dt` later, when the liquid has given them `velocity` (n, m), and the state vector."""
+        """The bodies `dt` later, and the state vector.
+
+        A steady force takes them to `velocity` (n, m) if they meet nothing, from `start` or the velocity they have.
+        """
         mj, model, data = self.mujoco, self.model, self.data
         mj.mj_setState(model, data, state, self.spec)
         for driver, solid in zip(self.drivers, self.scripted):
             R, x = solid.motion.pose(t)
             spin, rate = solid.motion.twist(t)
             self._place(driver, R, x, rate, spin, None)
-        for joint, body, sheet, v in zip(self.joints, bodies, self.sheets, velocity):
-            linear, angular = full(v)
+        if start is None:
+            start = np.array([reduced(body, self.dim) for body in bodies])
+        for joint, body, sheet, v, v0 in zip(self.joints, bodies, self.sheets, velocity, start):
+            self._set_velocity(joint, body.R, *full(v0), sheet)
+            linear, angular = full(v - v0)
             force, torque = data.xfrc_applied[joint.body, :3], data.xfrc_applied[joint.body, 3:]
-            force[:] = sheet.mass * (linear - body.velocity_of_centre) / dt
-            torque[:] = body.R @ sheet.inertia @ body.R.T @ (angular - body.spin) / dt
+            force[:] = sheet.mass * linear / dt
+            torque[:] = body.R @ sheet.inertia @ body.R.T @ angular / dt
         count = max(1, int(np.ceil(dt / STEP - 1e-9)))
         model.opt.timestep = dt / count
         for _ in range(count):
@@ -178,20 +192,27 @@ class Contact:
         spin: np.ndarray,
         sheet: BodySheet | None,
     ) -> None:
-        p, v = self.data.qpos[joint.position :], self.data.qvel[joint.velocity :]
+        p = self.data.qpos[joint.position :]
         if joint.kind == "free":
             quaternion = np.empty(4)
             self.mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(R, float).ravel())
             p[:3], p[3:7] = centre, quaternion
-            v[:3], v[3:6] = velocity, R.T @ spin
         elif joint.kind == "planar":
             assert sheet is not None
             p[:2], p[2] = (centre - sheet.centre)[:2], np.arctan2(R[1, 0], R[0, 0])
+        self._set_velocity(joint, R, velocity, spin, sheet)
+
+    def _set_velocity(
+        self, joint: _Joint, R: np.ndarray, velocity: np.ndarray, spin: np.ndarray, sheet: BodySheet | None
+    ) -> None:
+        v = self.data.qvel[joint.velocity :]
+        if joint.kind == "free":
+            v[:3], v[3:6] = velocity, R.T @ spin
+        elif joint.kind == "planar":
             v[:2], v[2] = velocity[:2], spin[2]
         else:
             assert sheet is not None and sheet.solid.axle is not None
-            axis = np.asarray(sheet.solid.axle) / np.linalg.norm(sheet.solid.axle)
-            v[0] = axis @ spin
+            v[0] = np.asarray(sheet.solid.axle) @ spin / np.linalg.norm(sheet.solid.axle)
 
     def _read(self, joint: _Joint, body: FreeMotion, sheet: BodySheet) -> FreeMotion:
         p, v = self.data.qpos[joint.position :], self.data.qvel[joint.velocity :]

@@ -123,10 +123,11 @@ class Step:
                 state.fields["level"] = self.level
         with self.stage("transfer_to_particles"):
             self.to_particles(grid, velocity, before)
+        in_liquid = np.array([len(cells) > 0 for cells, _ in problem.body_rows])
         del q, before, problem, reached, phi
         if bodies is not None:
             with self.stage("bodies"):
-                self.move_bodies(bodies, dt)
+                self.move_bodies(bodies, in_liquid, dt)
         with self.stage("advect"):
             self.advect(grid, velocity, solid, dt, speed)
         del velocity
@@ -158,7 +159,7 @@ class Step:
         bodies.velocity += dt * state.pressed
         return bodies
 
-    def move_bodies(self, bodies: RigidBodies, dt: float) -> None:
+    def move_bodies(self, bodies: RigidBodies, in_liquid: np.ndarray, dt: float) -> None:
         """Move the bodies, against what they meet.
 
         A body that rests on something would fall into it in every solve, and the liquid with it, if what holds it
@@ -170,7 +171,10 @@ class Step:
         if setting.contact is None:
             state.bodies = [coast(s, b, v, dt) for s, b, v in zip(setting.sheets, state.bodies, velocity)]
             return
-        state.contact, state.bodies = setting.contact.advance(state.contact, state.bodies, velocity, state.time, dt)
+        start = np.array([reduced(body, bodies.grid.dim) for body in state.bodies])
+        start[in_liquid] = bodies.velocity[in_liquid]
+        parts = state.contact, state.bodies, velocity, state.time, dt, start
+        state.contact, state.bodies = setting.contact.advance(*parts)
         change = np.array([reduced(body, bodies.grid.dim) for body in state.bodies]) - velocity
         state.pressed = steady_contact(setting, change / dt)
 
