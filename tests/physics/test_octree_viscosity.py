@@ -1,11 +1,13 @@
 """Viscosity on an octree: the assembled rows, the transfers, and the solve against the regular grid."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from setups import NO_WALLS, rotation, tank
 
-from glug.geometry.solids import sample_solids
+from glug.geometry.solids import Walls, sample_solids
 from glug.grids.octree import Octree
 from glug.grids.octree_operators import OctreeOperators
 from glug.grids.octree_transfer import to_octree, to_regular
@@ -14,7 +16,10 @@ from glug.physics.octree_levels import octree_multigrid
 from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.octree_viscosity import OctreeViscosity, face_volumes, tree_inside
 from glug.physics.reference_octree import stiffness
+from glug.physics.rigid import Inertia, RigidBodies
 from glug.physics.viscosity import ViscosityProblem
+from glug.scene.bodies import Solid
+from glug.scene.free_motion import FreeMotion
 
 SLOPE = np.array([0.31, 0.17, 0.44])
 
@@ -174,3 +179,32 @@ def test_no_transition_touches_a_surface_or_a_solid():
         plain &= np.moveaxis(lower & np.moveaxis(full, a, 0)[1:], 0, a)
     assert (tree.level[~plain] == 0).all()
     assert tree.level.max() > 0
+
+
+def test_bodies_move_as_on_the_regular_grid():
+    """Leaves are finest around bodies: only the flow far from them differs, and with it the bodies little."""
+    found, start = {}, None
+    for name in ("regular", "octree", "known"):
+        solid = Solid(name="ball", shape={"kind": "sphere", "centre": [0.5, 0.5, 0.5], "radius": 0.1})
+        at, zero = np.full(3, 0.5), np.zeros(3)
+        grid = Grid(1.0 / 40, (48, 48, 48), (-4, -4, -4))
+        ball = FreeMotion(np.eye(3), at, at, zero, zero).moved(solid)
+        field = sample_solids(grid, Walls((0.0,) * 3, (1.0,) * 3), [ball], 0.0)
+        mass = 2000.0 * 4 / 3 * np.pi * 0.1**3
+        bodies = RigidBodies.build(grid, field, [Inertia(0, at, 2000.0, mass, 0.004 * mass * np.eye(3))], 1000.0)
+        bodies.velocity[0] = start = np.array([0.3, -1.0, 0.1, 0.0, 2.0, 0.0])
+        bodies.write(field.velocity)
+        problem = ViscosityProblem.build(grid, np.full(grid.shape, np.float32(-1)), field, 20.0, bodies)
+        if name == "known":
+            problem = replace(problem, bodies=None)
+        velocity = tuple(np.zeros(m.shape, np.float32) for m in problem.mass)
+        if name == "regular":
+            problem.solve(velocity, tolerance=1e-6, max_iterations=300)
+        else:
+            octree = OctreeViscosity.build(problem, 20.0)
+            assert octree.tree.level.max() > 0
+            assert octree.solve(velocity, tolerance=1e-6, max_iterations=300).converged
+        found[name] = bodies.velocity[0].copy()
+    assert np.abs(found["regular"] - start).max() > 0.2
+    np.testing.assert_allclose(found["octree"], found["regular"], atol=0.01 * np.abs(start).max())
+    np.testing.assert_array_equal(found["known"], start)  # the control: where it is no unknown it keeps its velocity

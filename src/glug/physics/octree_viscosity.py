@@ -18,9 +18,11 @@ from glug.grids.octree_transfer import to_octree, to_regular
 from glug.grids.regular import Staggered
 from glug.physics.octree_levels import octree_multigrid
 from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
+from glug.physics.rigid_viscosity import ViscousBodies
 from glug.physics.viscosity import REPEATS, SWEEPS, ViscosityProblem
 from glug.physics.viscosity_levels import ViscosityLevel
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback
+from glug.solvers.low_rank import Coupled
 from glug.solvers.stats import SolveStats
 
 LEVELS, BAND = 4, 2  # as the source has it: more levels or thinner bands gain nothing
@@ -118,21 +120,42 @@ class OctreeViscosity:
         """
         begin = time.perf_counter()
         start = to_octree(self.tree, self.place, velocity)
+        viscous = self.viscous_bodies()
         b = self.system.vector(self.right_hand_side(velocity, start))
+        low = None if viscous is None else viscous.low_rank(self.system.mask)
+        if viscous is not None and low is not None:
+            viscous.add_to(b, low)
         x = self.system.vector(start, np.float64)
         setup = time.perf_counter() - begin
         largest = float(np.abs(b[0]).max(initial=0.0))
         finest = float(np.abs(b[0][0, 0, self.place[:, 1] == 0]).max(initial=0.0))
         share = finest / largest if finest > 0.0 else 1.0
         choices = preconditioners(self, solver)
-        stats = solve_with_fallback(self.system, choices, b, x, tolerance * share, max_iterations, floor / share)
+        whole = self.system if low is None else Coupled(self.system, low)
+        stats = solve_with_fallback(whole, choices, b, x, tolerance * share, max_iterations, floor / share)
         stats = replace(stats, residual=stats.residual / share)
         begin = time.perf_counter()
+        if viscous is not None and low is not None and self.problem.solid.velocity is not None:
+            viscous.move(x, low)
+            viscous.bodies.write(self.problem.solid.velocity)
         to_regular(self.tree, self.place, x[0][0, 0], velocity)
         self.problem.write_solids(velocity)
         self.seconds["transfer"] = setup + time.perf_counter() - begin
         before = sum(self.seconds.values())
         return replace(stats, setup_seconds=stats.setup_seconds + before)
+
+    def viscous_bodies(self) -> ViscousBodies | None:
+        """The bodies' part of the system: leaves are finest around them, so their rows are the regular ones."""
+        viscous = self.problem.viscous_bodies()
+        if viscous is None:
+            return None
+        sizes = [m.size for m in self.problem.mass]
+        number = np.full(sum(sizes), -1)
+        for a, m in enumerate(self.problem.mass):
+            mine = np.flatnonzero((self.place[:, 0] == a) & (self.place[:, 1] == 0))
+            corner = tuple(self.place[mine, 2:].astype(np.int64).T)
+            number[sum(sizes[:a]) + np.ravel_multi_index(corner, m.shape)] = mine
+        return viscous.renumbered(number)
 
 
 def face_volumes(tree: Octree, place: np.ndarray) -> np.ndarray:

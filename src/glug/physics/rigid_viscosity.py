@@ -79,6 +79,14 @@ class ViscousBodies:
             rows.append((index[part][used], values[used]))
         return cls(bodies, rows, np.array(inverses), momentum)
 
+    def renumbered(self, number: np.ndarray) -> "ViscousBodies":
+        """The same for unknowns with other numbers; -1 for samples that are none."""
+        rows = []
+        for sample, value in self.rows:
+            kept = number[sample] >= 0
+            rows.append((number[sample[kept]], value[kept]))
+        return replace(self, rows=rows)
+
     def low_rank(self, mask: Vector) -> LowRank:
         """-J' C^-1 J."""
         return LowRank(mask, self.rows, -self.C)

@@ -137,10 +137,6 @@ class Scene(Model):
         self._check_names()
         if self.solver.viscosity == "octree" and self.domain.dim == 2:
             raise fail("'octree' is available in 3D scenes only; valid here: 'auto', 'reference'", "solver.viscosity")
-        if self.solver.viscosity == "octree" and any(solid.free for solid in self.solids):
-            raise fail(
-                "'octree' moves no bodies that have a density; valid here: 'auto', 'multigrid'", "solver.viscosity"
-            )
         if self.solver.coupling == "stokes":
             if self.domain.dim == 3:
                 raise fail("'stokes' is available in 2D scenes only; valid here: 'split'", "solver.coupling")
