@@ -1,7 +1,7 @@
 """Collisions of rigid bodies with each other, with solids and with the domain, by MuJoCo.
 
 The solves of a step change a body's velocity from v0 to v1. A body in the liquid begins with v1, as the liquid around
-it moves with its new velocity from the beginning of the step: if it lagged behind, it would bob ever higher. A body that
+it moves with its new velocity from the beginning of the step: if it lagged behind, it would bob ever higher. One that
 meets no liquid gets the change as a steady force over the step and flies as it should. MuJoCo moves them, in shorter
 steps of its own, against whatever they meet. Its state is a vector, part of the simulation's: setting it before and
 reading it after makes a step a function of the state alone.
