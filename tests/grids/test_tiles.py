@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.grids.tiles import TILE, active_blocks
+from glug.grids.tiles import HEAD, TILE, active_blocks
 from glug.jit import threads
 
 SHAPES = [(24, 16, 32), (13, 9, 21), (8, 8, 8), (30, 17, 1), (5, 3, 2)]
@@ -16,7 +16,7 @@ def some_active(shape: tuple[int, int, int], share: float, seed: int = 0) -> np.
 def times_covered(blocks: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
     """How many blocks contain each cell."""
     count = np.zeros(shape, int)
-    for i, j, k0, k1 in blocks:
+    for i, j, k0, k1 in blocks[:, :HEAD]:
         count[i : i + TILE, j : j + TILE, k0:k1] += 1
     return count
 
@@ -37,6 +37,35 @@ def test_blocks_cover_the_tiles_with_active_cells_once(shape, share):
     assert np.array_equal(times_covered(active_blocks(active), shape), tiles_with_a_cell(active))
 
 
+def times_in_rows(blocks: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """How many rows of blocks contain each cell."""
+    count = np.zeros(shape, int)
+    for block in blocks:
+        i0, j0 = block[:2]
+        for (i, j), (k0, k1) in zip(np.ndindex(TILE, TILE), block[HEAD:].reshape(-1, 2)):
+            if k1 > k0:
+                count[i0 + i, j0 + j, k0:k1] += 1
+    return count
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("share", [0.0005, 0.003, 0.5])
+def test_rows_cover_active_cells_and_no_cell_twice(shape, share):
+    active = some_active(shape, share)
+    count = times_in_rows(active_blocks(active), shape)
+    assert count.max(initial=0) <= 1
+    assert (count[active > 0] == 1).all()
+
+
+def test_rows_are_as_long_as_their_cells_and_whole_lanes():
+    active = np.zeros((8, 8, 64), np.uint8)
+    active[3, 4, 10:21] = active[3, 5, 62] = 1
+    first, second = active_blocks(active)[:, HEAD:].reshape(2, TILE, TILE, 2)
+    assert first[3, 4].tolist() == [10, 26]
+    assert first[3, 5].tolist() == [0, 0]
+    assert second[3, 5].tolist() == [56, 63]  # within its block and the window's inner cells
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_full_window_is_covered_once(shape):
     assert (times_covered(active_blocks(np.ones(shape, np.uint8)), shape) == 1).all()
@@ -53,7 +82,7 @@ def test_every_cell_alone_is_covered(shape):
 
 
 def test_nothing_active_gives_no_blocks():
-    assert active_blocks(np.zeros((16, 16, 16), np.uint8)).shape == (0, 4)
+    assert len(active_blocks(np.zeros((16, 16, 16), np.uint8))) == 0
 
 
 def test_blocks_stay_within_the_window_along_z():
@@ -65,7 +94,7 @@ def test_blocks_stay_within_the_window_along_z():
 def test_a_run_of_tiles_along_z_is_one_block_and_a_gap_parts_it():
     active = np.zeros((8, 8, 40), np.uint8)
     active[0, 0, :16] = active[0, 0, 24:] = 1
-    assert active_blocks(active).tolist() == [[0, 0, 0, 16], [0, 0, 24, 40]]
+    assert active_blocks(active)[:, :HEAD].tolist() == [[0, 0, 0, 16], [0, 0, 24, 40]]
 
 
 def test_the_order_does_not_depend_on_the_number_of_threads():

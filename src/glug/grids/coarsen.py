@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from glug.grids import kernels_blocks
 from glug.grids import kernels_coarsen as kernels
 from glug.grids.regular import Offset
-from glug.grids.tiles import TILE, active_blocks
+from glug.grids.tiles import active_blocks
 
 # Weights of fine samples 2 I - 3 + o in coarse sample I, o = 0..3, by where samples sit along an axis.
 CELLS = np.array([0.25, 0.75, 0.75, 0.25], np.float32)  # the transpose of linear interpolation
@@ -26,11 +27,10 @@ def coarse_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
     return i, j, k
 
 
-def coarse_blocks(blocks: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Blocks of the coarse grid of `shape` that cover what the fine `blocks` touch."""
-    touched = np.zeros(shape, np.uint8)
-    for i, j, k0, k1 in blocks:
-        touched[i // 2 : (i + TILE) // 2 + 3, j // 2 : (j + TILE) // 2 + 3, k0 // 2 : k1 // 2 + 3] = 1
+def coarse_blocks(blocks: np.ndarray, fine: tuple[int, int, int], coarse: tuple[int, int, int]) -> np.ndarray:
+    """Blocks of the grid of shape `coarse` that cover what `blocks` of the `fine` one touch."""
+    touched = np.zeros(coarse, np.uint8)
+    kernels_blocks.touch(blocks, fine, touched)
     return active_blocks(touched)
 
 

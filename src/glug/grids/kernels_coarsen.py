@@ -7,6 +7,7 @@ either side. Along an axis a sample sits at the centre of a cell or on its lower
 import numpy as np
 
 from glug.grids.kernels import ONE, block_range
+from glug.grids.kernels_blocks import row_range
 from glug.jit import kernel, prange
 
 ZERO = np.float32(0.0)
@@ -21,15 +22,18 @@ def coarsen(fine, weights_i, weights_j, weights_k, mask, coarse, blocks):
     masked = mask.size > 0
     ni, nj, nk = np.int64(fine.shape[0]), np.int64(fine.shape[1]), np.int64(fine.shape[2])
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t, coarse.shape)
-        last = np.uint64(max(min(np.int64(k1) * 2 + 2, nk), 0))
-        first = np.uint64(min(max(np.int64(k0) * 2 - 3, 0), nk))
+        i0, i1, j0, j1, _, _ = block_range(blocks, t, coarse.shape)
         row = np.zeros(np.int64(coarse.shape[2]) * 2 + 6, np.float32)  # row[k + 3] belongs to fine k
         three = np.uint64(3)
         for ci in range(i0, i1):
             for cj in range(j0, j1):
-                for k in range(first, last):
-                    row[k + three] = ZERO
+                k0, k1 = row_range(blocks, t, ci, cj)
+                if k1 <= k0:
+                    continue
+                first = np.uint64(min(max(np.int64(k0) * 2 - 3, 0), nk))
+                last = np.uint64(min(np.int64(k1) * 2 - 1, nk))
+                for k in range(k0 + k0, k1 + k1 + ONE + ONE):
+                    row[k] = ZERO
                 for a in range(4):
                     i = 2 * np.int64(ci) - 3 + a
                     if i < 0 or i >= ni or weights_i[a] == ZERO:
@@ -66,13 +70,16 @@ def parents(i, node):
 def refine(coarse, node_i, node_j, node_k, mask, fine, blocks):
     """fine += the coarse field, interpolated linearly along every axis, where `mask` is positive."""
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t, fine.shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t, fine.shape)
         row = np.empty(coarse.shape[2] + 1, np.float32)
         half = np.float32(0.5)
-        first, last = k0 // np.uint64(2), min(k1 // np.uint64(2) + np.uint64(3), np.uint64(coarse.shape[2]))
         for i in range(i0, i1):
             ia, ib, wi = parents(i, node_i)
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t, i, j)
+                if k1 <= k0:
+                    continue
+                first, last = k0 >> ONE, min((k1 >> ONE) + np.uint64(3), np.uint64(coarse.shape[2]))
                 ja, jb, wj = parents(j, node_j)
                 one = np.float32(1.0)
                 aa, ab = coarse[ia, ja], coarse[ia, jb]

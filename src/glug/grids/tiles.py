@@ -6,22 +6,24 @@ added in the order of the list, so they do not depend on the number of threads.
 
 import numpy as np
 
-from glug.grids import kernels
+from glug.grids import kernels, kernels_blocks
 
 TILE = int(kernels.TILE)
+HEAD = int(kernels_blocks.HEAD)
 
 
 def active_blocks(active: np.ndarray) -> np.ndarray:
-    """Blocks (i0, j0, k0, k1), int32, that cover every tile with an active cell.
+    """Blocks (i0, j0, k0, k1, then a range along z for each of their rows), int32, that cover every active cell.
 
-    Block rows run over i0 .. i0 + TILE, j0 .. j0 + TILE and k0 .. k1 of the window.
+    Blocks run over i0 .. i0 + TILE, j0 .. j0 + TILE and k0 .. k1 of the window, in whole tiles.
     """
     found = np.empty([-(-n // TILE) for n in active.shape], np.bool_)
     kernels.active_tiles(active, TILE, found)
     edges = np.diff(np.pad(found.astype(np.int8), ((0, 0), (0, 0), (1, 1))), axis=2)
     first, last = np.argwhere(edges == 1), np.argwhere(edges == -1)
-    blocks = np.empty((len(first), 4), np.int32)
+    blocks = np.zeros((len(first), HEAD + 2 * TILE * TILE), np.int32)
     blocks[:, :2] = first[:, :2] * TILE
     blocks[:, 2] = first[:, 2] * TILE
     blocks[:, 3] = np.minimum(last[:, 2] * TILE, active.shape[2])
+    kernels_blocks.fit_rows(active, blocks)
     return blocks

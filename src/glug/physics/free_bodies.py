@@ -11,9 +11,9 @@ a block of 6 x 6 per body.
 
 import numpy as np
 
-from glug.grids.tiles import TILE
+from glug.grids.tiles import HEAD, TILE
 from glug.physics import kernels_free
-from glug.physics.viscosity_levels import ViscosityLevel, cells_with_unknowns
+from glug.physics.viscosity_levels import ViscosityLevel
 from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
@@ -26,10 +26,8 @@ def label_bodies(level: ViscosityLevel) -> tuple[np.ndarray, int]:
     """Labels from 1 of what is connected, for pairs of cells along every axis, and how many there are."""
     from scipy import ndimage
 
-    active = cells_with_unknowns(level.m, level.shape)
-    active = np.pad(active, [(0, n % 2) for n in active.shape])
-    i, j, k = (n // 2 for n in active.shape)
-    pairs = active.reshape(i, 2, j, 2, k, 2).max(axis=(1, 3, 5))
+    pairs = np.zeros([(n + 1) // 2 for n in level.shape], np.uint8)
+    kernels_free.mark_pairs(level.m, level.blocks, pairs)
     labels, count = ndimage.label(pairs, structure=np.ones((3, 3, 3)), output=np.int32)
     return labels, int(count)
 
@@ -84,7 +82,7 @@ def may_be_free(level: ViscosityLevel) -> bool:
 
     held = np.zeros(len(level.blocks), np.int64)
     kernels_free.find_held(level.m, level.mass, level.c, level.e, level.blocks, held)
-    tiles = level.blocks // TILE
+    tiles = level.blocks[:, :HEAD] // TILE
     occupied = np.zeros([-(-n // TILE) for n in level.shape], np.uint8)
     for i, j, k0, k1 in tiles:
         occupied[i, j, k0 : max(k1, k0 + 1)] = 1
@@ -101,7 +99,9 @@ def free_bodies(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.nda
     free[0] = False
     x, q = zeros_like(level), zeros_like(level)
     for a in range(3):
-        x[a][:] = level.m[a] > 0
+        motion = np.zeros((count + 1, 6))
+        motion[:, a] = 1.0
+        kernels_free.add_motions(x, level.m, False, labels, level.blocks, motion)
         level.apply(x, q)
         kernels_free.moments(q, level.m, False, labels, level.blocks, starts, out)
         force = out.sum(axis=0)[:, a]
@@ -110,7 +110,7 @@ def free_bodies(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.nda
         free &= np.abs(force - mass) <= HELD * mass
         if not free.any():
             break
-        x[a][:] = 0.0
+        kernels.clear(x, level.blocks)
     return free
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from glug.geometry.kernels import trilinear
 from glug.grids.kernels import ONE, inner_range
+from glug.grids.kernels_blocks import inner_row
 from glug.jit import kernel, prange
 
 LEAST_THETA = np.float32(0.01)
@@ -108,10 +109,11 @@ def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
 def apply_pressure(d, q, lx, ly, lz, diagonal, blocks, sums):
     """q = A d over active blocks; d . q per block. A is the five or seven point matrix of the links."""
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, diagonal.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, diagonal.shape)
         total = np.float64(0.0)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, diagonal.shape)
                 row = np.float32(0.0)
                 for k in range(k0, k1):
                     g = diagonal[i, j, k]
@@ -135,9 +137,10 @@ def apply_pressure(d, q, lx, ly, lz, diagonal, blocks, sums):
 def residual_pressure(b, x, r, lx, ly, lz, diagonal, blocks):
     """r = b - A x with a float64 x, evaluated in float64."""
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, diagonal.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, diagonal.shape)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, diagonal.shape)
                 for k in range(k0, k1):
                     if diagonal[i, j, k] > np.float32(0.0):
                         c = x[i, j, k]

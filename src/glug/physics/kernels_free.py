@@ -7,6 +7,7 @@ angular velocities around the corner of the window, with lengths in cells.
 import numpy as np
 
 from glug.grids.kernels import ONE, inner_range
+from glug.grids.kernels_blocks import inner_row
 from glug.jit import kernel, prange
 
 ZERO = np.float32(0.0)
@@ -24,10 +25,11 @@ def find_held(m, mass, c, e, blocks, held):
     cx, cy, cz = c
     ex, ey, ez = e
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
         count = 0
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 row = 0
                 g, own = m[0], mass[0]
                 for k in range(k0, k1):
@@ -49,6 +51,20 @@ def find_held(m, mass, c, e, blocks, held):
                     row += g[i, j, k] > ZERO and (a or g[i, j, k] > own[i, j, k])
                 count += row
         held[t] = count
+
+
+@kernel(parallel=True)
+def mark_pairs(m, blocks, pairs):
+    """1 at pairs of cells along every axis any of whose lower faces is an unknown; blocks are of even size."""
+    mu, mv, mw = m
+    for t in prange(blocks.shape[0]):
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, (mu.shape[0] - 1, mu.shape[1], mu.shape[2]))
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, mu.shape)
+                for k in range(k0, k1):
+                    if mu[i, j, k] > ZERO or mv[i, j, k] > ZERO or mw[i, j, k] > ZERO:
+                        pairs[i >> ONE, j >> ONE, k >> ONE] = 1
 
 
 @kernel(inline=True)
@@ -85,9 +101,10 @@ def moments(x, weight, weighted, labels, blocks, starts, out):
         own = out[slab]
         own[:] = 0.0
         for t in range(starts[slab], starts[slab + 1]):
-            i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
+            i0, i1, j0, j1, _, _ = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
             for i in range(i0, i1):
                 for j in range(j0, j1):
+                    k0, k1 = inner_row(blocks, t, i, j, u.shape)
                     p, q = np.float64(i) + 0.5, np.float64(j) + 0.5
                     k = k0
                     while k < k1:
@@ -121,9 +138,10 @@ def add_motions(x, weight, weighted, labels, blocks, motion):
     u, v, w = x
     mu, mv, mw = weight
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, u.shape)
                 p, q = np.float64(i) + 0.5, np.float64(j) + 0.5
                 k = k0
                 while k < k1:
@@ -150,9 +168,10 @@ def stiffness_of_motions(weight, labels, blocks, starts, out):
         row = np.zeros((3, 6))
         row[0, 0] = row[1, 1] = row[2, 2] = 1.0
         for t in range(starts[slab], starts[slab + 1]):
-            i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, (mu.shape[0] - 1, mu.shape[1], mu.shape[2]))
+            i0, i1, j0, j1, _, _ = inner_range(blocks, t, (mu.shape[0] - 1, mu.shape[1], mu.shape[2]))
             for i in range(i0, i1):
                 for j in range(j0, j1):
+                    k0, k1 = inner_row(blocks, t, i, j, mu.shape)
                     for k in range(k0, k1):
                         body = labels[i >> ONE, j >> ONE, k >> ONE]
                         if body == 0:

@@ -7,6 +7,7 @@ no unknown.
 import numpy as np
 
 from glug.grids.kernels import ONE, inner_range
+from glug.grids.kernels_blocks import inner_row
 from glug.jit import kernel, prange
 
 ZERO = np.float32(0.0)
@@ -28,12 +29,13 @@ def relax_pressure(x, b, lx, ly, lz, diagonal, blocks, forward):
     The cells of one row move together. Blocks that run at once must not touch.
     """
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, diagonal.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, diagonal.shape)
         row = np.empty(diagonal.shape[2], np.float32)
         for step_i in range(i1 - i0):
             i = i0 + step_i if forward else i1 - ONE - step_i
             for step_j in range(j1 - j0):
                 j = j0 + step_j if forward else j1 - ONE - step_j
+                k0, k1 = inner_row(blocks, t, i, j, diagonal.shape)
                 for k in range(k0, k1):
                     g = diagonal[i, j, k]
                     row[k] = (b[i, j, k] + neighbours(x, lx, ly, lz, i, j, k)) / g if g > ZERO else ZERO
@@ -45,9 +47,10 @@ def relax_pressure(x, b, lx, ly, lz, diagonal, blocks, forward):
 def residual_pressure_fast(b, x, r, lx, ly, lz, diagonal, blocks):
     """r = b - A x in float32."""
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, diagonal.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, diagonal.shape)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, diagonal.shape)
                 for k in range(k0, k1):
                     g = diagonal[i, j, k]
                     a = b[i, j, k] - g * x[i, j, k] + neighbours(x, lx, ly, lz, i, j, k)

@@ -12,6 +12,7 @@ Differences are taken before products, so that a rigid motion cancels before it 
 import numpy as np
 
 from glug.grids.kernels import ONE, inner_range
+from glug.grids.kernels_blocks import inner_row
 from glug.jit import kernel, prange
 
 ZERO = np.float32(0.0)
@@ -84,10 +85,11 @@ def apply_viscosity(x, q, m, c, e, f, blocks, sums):
     ex, ey, ez = e
     fx, fy, fz = f
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
         total = np.float64(0.0)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 row = ZERO
                 for k in range(k0, k1):
                     mass = mu[i, j, k]
@@ -122,9 +124,10 @@ def residual_viscosity(b, x, r, m, c, e, f, blocks):
     ex, ey, ez = e
     fx, fy, fz = f
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 for k in range(k0, k1):
                     a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
                     ru[i, j, k] = a if mu[i, j, k] > ZERO else ZERO
@@ -137,10 +140,10 @@ def residual_viscosity(b, x, r, m, c, e, f, blocks):
 
 
 @kernel(parallel=True)
-def relax_forward(x, b, m, c, e, f, blocks):
-    """A Gauss-Seidel sweep over rows along z, in order within each block; the faces of one row move together.
+def relax_viscosity(x, b, m, c, e, f, blocks, forward):
+    """A Gauss-Seidel sweep over rows along z, in order within each block, or in the opposite order: its adjoint.
 
-    Blocks that run at once must not touch.
+    The faces of one row move together. Blocks that run at once must not touch.
     """
     u, v, w = x
     bu, bv, bw = b
@@ -149,64 +152,36 @@ def relax_forward(x, b, m, c, e, f, blocks):
     ex, ey, ez = e
     fx, fy, fz = f
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
         row = np.empty(cx.shape[2], np.float32)
-        for i in range(i0, i1):
-            for j in range(j0, j1):
-                for k in range(k0, k1):
-                    a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
-                    g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
-                    row[k] = u[i, j, k] + a / g if mu[i, j, k] > ZERO else ZERO
-                for k in range(k0, k1):
-                    u[i, j, k] = row[k]
-                for k in range(k0, k1):
-                    a = bv[i, j, k] - mv[i, j, k] * v[i, j, k] - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
-                    g = mv[i, j, k] + stiffness_v(cy, ex, ez, i, j, k)
-                    row[k] = v[i, j, k] + a / g if mv[i, j, k] > ZERO else ZERO
-                for k in range(k0, k1):
-                    v[i, j, k] = row[k]
-                for k in range(k0, k1):
-                    a = bw[i, j, k] - mw[i, j, k] * w[i, j, k] - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
-                    g = mw[i, j, k] + stiffness_w(cz, ex, ey, i, j, k)
-                    row[k] = w[i, j, k] + a / g if mw[i, j, k] > ZERO else ZERO
-                for k in range(k0, k1):
-                    w[i, j, k] = row[k]
-
-
-@kernel(parallel=True)
-def relax_backward(x, b, m, c, e, f, blocks):
-    """`relax_forward` in the opposite order: its adjoint."""
-    u, v, w = x
-    bu, bv, bw = b
-    mu, mv, mw = m
-    cx, cy, cz = c
-    ex, ey, ez = e
-    fx, fy, fz = f
-    for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
-        row = np.empty(cx.shape[2], np.float32)
-        for back_i in range(i1 - i0):
-            i = i1 - ONE - back_i
-            for back_j in range(j1 - j0):
-                j = j1 - ONE - back_j
-                for k in range(k0, k1):
-                    a = bw[i, j, k] - mw[i, j, k] * w[i, j, k] - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
-                    g = mw[i, j, k] + stiffness_w(cz, ex, ey, i, j, k)
-                    row[k] = w[i, j, k] + a / g if mw[i, j, k] > ZERO else ZERO
-                for k in range(k0, k1):
-                    w[i, j, k] = row[k]
-                for k in range(k0, k1):
-                    a = bv[i, j, k] - mv[i, j, k] * v[i, j, k] - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
-                    g = mv[i, j, k] + stiffness_v(cy, ex, ez, i, j, k)
-                    row[k] = v[i, j, k] + a / g if mv[i, j, k] > ZERO else ZERO
-                for k in range(k0, k1):
-                    v[i, j, k] = row[k]
-                for k in range(k0, k1):
-                    a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
-                    g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
-                    row[k] = u[i, j, k] + a / g if mu[i, j, k] > ZERO else ZERO
-                for k in range(k0, k1):
-                    u[i, j, k] = row[k]
+        for step_i in range(i1 - i0):
+            i = i0 + step_i if forward else i1 - ONE - step_i
+            for step_j in range(j1 - j0):
+                j = j0 + step_j if forward else j1 - ONE - step_j
+                k0, k1 = inner_row(blocks, t, i, j, cx.shape)
+                for turn in range(3 if k1 > k0 else 0):
+                    axis = turn if forward else 2 - turn
+                    if axis == 0:
+                        for k in range(k0, k1):
+                            a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
+                            g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
+                            row[k] = u[i, j, k] + a / g if mu[i, j, k] > ZERO else ZERO
+                        for k in range(k0, k1):
+                            u[i, j, k] = row[k]
+                    elif axis == 1:
+                        for k in range(k0, k1):
+                            a = bv[i, j, k] - mv[i, j, k] * v[i, j, k] - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
+                            g = mv[i, j, k] + stiffness_v(cy, ex, ez, i, j, k)
+                            row[k] = v[i, j, k] + a / g if mv[i, j, k] > ZERO else ZERO
+                        for k in range(k0, k1):
+                            v[i, j, k] = row[k]
+                    else:
+                        for k in range(k0, k1):
+                            a = bw[i, j, k] - mw[i, j, k] * w[i, j, k] - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
+                            g = mw[i, j, k] + stiffness_w(cz, ex, ey, i, j, k)
+                            row[k] = w[i, j, k] + a / g if mw[i, j, k] > ZERO else ZERO
+                        for k in range(k0, k1):
+                            w[i, j, k] = row[k]
 
 
 @kernel(parallel=True)
@@ -220,9 +195,10 @@ def relax_polynomial(x, before, b, m, c, e, f, blocks, keep, step):
     ex, ey, ez = e
     fx, fy, fz = f
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 for k in range(k0, k1):
                     a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
                     g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
@@ -248,9 +224,10 @@ def viscosity_diagonal(m, c, e, blocks, g):
     ex, ey, ez = e
     gu, gv, gw = g
     for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, k0, k1 = inner_range(blocks, t, cx.shape)
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 for k in range(k0, k1):
                     a = mu[i, j, k]
                     gu[i, j, k] = a + stiffness_u(cx, ey, ez, i, j, k) if a > ZERO else ZERO

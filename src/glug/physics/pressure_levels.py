@@ -110,9 +110,9 @@ def hierarchy(finest: PressureLevel) -> list[PressureLevel]:
 def coarser(fine: PressureLevel) -> PressureLevel:
     """The level with cells twice as large."""
     grid = Grid(1.0, coarse_shape(fine.shape))
-    blocks = coarse_blocks(fine.blocks, grid.shape)
-    phi = np.full(grid.shape, 1.0, np.float32)
-    gather(fine.phi, [HALF * PAIRS] * 3, phi, blocks)
+    blocks = coarse_blocks(fine.blocks, fine.shape, grid.shape)
+    phi = grid.scalar()
+    gather(fine.phi, [HALF * PAIRS] * 3, phi, active_blocks(np.ones(grid.shape, np.uint8)))
     reach = grid.scalar()
     gather(fine.liquid.astype(np.float32), [CELLS] * 3, reach, blocks)
     liquid = ((reach > 0) & (phi < 0)).view(np.uint8)

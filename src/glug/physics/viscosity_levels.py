@@ -76,8 +76,7 @@ class ViscosityLevel:
         kernels.residual_viscosity(b, x, r, self.m, self.c, self.e, self.f, self.blocks)
 
     def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
-        relax = kernels.relax_forward if forward else kernels.relax_backward
-        relax(x, b, self.m, self.c, self.e, self.f, blocks)
+        kernels.relax_viscosity(x, b, self.m, self.c, self.e, self.f, blocks, forward)
 
     def relax(self, b: Vector, x: Vector, before: Vector, keep: float, step: float) -> None:
         fields = self.m, self.c, self.e, self.f
@@ -109,7 +108,7 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
     """The level with cells twice as large."""
     dx = 2.0 * fine.dx
     grid = Grid(dx, coarse_shape(fine.shape))
-    blocks = coarse_blocks(fine.blocks, grid.shape)
+    blocks = coarse_blocks(fine.blocks, fine.shape, grid.shape)
     distances = {id(d): every_other(d, grid.shape) for d in fine.stopping}
     x, y, z = (distances[id(d)] for d in fine.stopping)
     stopping = (x, y, z)

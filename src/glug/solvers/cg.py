@@ -188,7 +188,8 @@ class Diagonal:
 
     def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:
         if not stepped:
-            kernels.scaled_energy(r, self.diagonal, self.blocks, self._sums)
+            kernels.turn_scaled(scratch, r, self.diagonal, self.blocks, np.float32(0.0))
+            kernels.dot(r, scratch, self.blocks, self._sums)
         return float(self._sums.sum())
 
     def turn(self, d: Vector, r: Vector, beta: float) -> None:
@@ -212,4 +213,4 @@ class Cycle:
         return self.precondition(r, self._z, scratch)
 
     def turn(self, d: Vector, r: Vector, beta: float) -> None:
-        kernels.turn(d, self._z, self.blocks, np.float32(beta))
+        kernels.add_scaled(np.float32(1.0), self._z, np.float32(beta), d, self.blocks)

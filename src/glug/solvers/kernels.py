@@ -7,6 +7,7 @@ A vector is a tuple of one or three arrays, equal in shape but for one sample. E
 import numpy as np
 
 from glug.grids.kernels import block_range
+from glug.grids.kernels_blocks import row_range
 from glug.jit import kernel, prange
 
 ZERO = np.float32(0.0)
@@ -24,12 +25,13 @@ def step_scaled(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, r[c].shape)
         xc, rc, dc, qc, gc = x[c], r[c], d[c], q[c], diagonal[c]
         total = np.float64(0.0)
         peak = ZERO
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 row = ZERO
                 for k in range(k0, k1):
                     xc[i, j, k] += np.float64(alpha) * np.float64(dc[i, j, k])
@@ -49,10 +51,11 @@ def turn_scaled(d, r, diagonal, blocks, beta):
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, r[c].shape)
         rc, dc, gc = r[c], d[c], diagonal[c]
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 for k in range(k0, k1):
                     g = gc[i, j, k]
                     z = rc[i, j, k] / g if g > ZERO else ZERO
@@ -65,12 +68,13 @@ def step(x, r, d, q, blocks, alpha, sums, peaks):
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, r[c].shape)
         xc, rc, dc, qc = x[c], r[c], d[c], q[c]
         total = np.float64(0.0)
         peak = ZERO
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 row = ZERO
                 for k in range(k0, k1):
                     xc[i, j, k] += np.float64(alpha) * np.float64(dc[i, j, k])
@@ -84,17 +88,18 @@ def step(x, r, d, q, blocks, alpha, sums, peaks):
 
 
 @kernel(parallel=True)
-def turn(d, z, blocks, beta):
-    """d = z + beta d."""
+def add_scaled(a, x, b, y, blocks):
+    """y = a x + b y."""
     count = blocks.shape[0]
-    for t in prange(count * len(z)):
+    for t in prange(count * len(x)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, z[c].shape)
-        zc, dc = z[c], d[c]
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, x[c].shape)
+        xc, yc = x[c], y[c]
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 for k in range(k0, k1):
-                    dc[i, j, k] = zc[i, j, k] + beta * dc[i, j, k]
+                    yc[i, j, k] = a * xc[i, j, k] + b * yc[i, j, k]
 
 
 @kernel(parallel=True)
@@ -103,33 +108,15 @@ def dot(a, b, blocks, sums):
     count = blocks.shape[0]
     for t in prange(count * len(a)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, a[c].shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, a[c].shape)
         ac, bc = a[c], b[c]
         total = np.float64(0.0)
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 row = ZERO
                 for k in range(k0, k1):
                     row += ac[i, j, k] * bc[i, j, k]
-                total += np.float64(row)
-        sums[t] = total
-
-
-@kernel(parallel=True)
-def scaled_energy(r, diagonal, blocks, sums):
-    """Sums of r . r / diagonal per block."""
-    count = blocks.shape[0]
-    for t in prange(count * len(r)):
-        c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
-        rc, gc = r[c], diagonal[c]
-        total = np.float64(0.0)
-        for i in range(i0, i1):
-            for j in range(j0, j1):
-                row = ZERO
-                for k in range(k0, k1):
-                    v, g = rc[i, j, k], gc[i, j, k]
-                    row += v * v / g if g > ZERO else ZERO
                 total += np.float64(row)
         sums[t] = total
 
@@ -140,12 +127,13 @@ def measure(r, blocks, sums, peaks):
     count = blocks.shape[0]
     for t in prange(count * len(r)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, r[c].shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, r[c].shape)
         rc = r[c]
         total = np.float64(0.0)
         peak = ZERO
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 for k in range(k0, k1):
                     v = rc[i, j, k]
                     total += np.float64(v) * np.float64(v)
@@ -160,10 +148,11 @@ def clear(x, blocks):
     count = blocks.shape[0]
     for t in prange(count * len(x)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, x[c].shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, x[c].shape)
         xc = x[c]
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 for k in range(k0, k1):
                     xc[i, j, k] = ZERO
 
@@ -174,9 +163,10 @@ def copy(a, b, blocks):
     count = blocks.shape[0]
     for t in prange(count * len(a)):
         c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, a[c].shape)
+        i0, i1, j0, j1, _, _ = block_range(blocks, t % count, a[c].shape)
         ac, bc = a[c], b[c]
         for i in range(i0, i1):
             for j in range(j0, j1):
+                k0, k1 = row_range(blocks, t % count, i, j)
                 for k in range(k0, k1):
                     bc[i, j, k] = ac[i, j, k]

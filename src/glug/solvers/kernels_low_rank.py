@@ -6,7 +6,6 @@ not depend on the number of threads.
 
 import numpy as np
 
-from glug.grids.kernels import block_range
 from glug.jit import kernel, prange
 
 
@@ -46,17 +45,3 @@ def add_rows(z, touched, first, body, coefficient, q):
             for c in range(coefficient.shape[1]):
                 total += coefficient[e, c] * z[body[e], c]
         q[touched[t]] += total
-
-
-@kernel(parallel=True)
-def subtract_scaled(z, w, blocks, scale):
-    """z -= scale w."""
-    count = blocks.shape[0]
-    for t in prange(count * len(z)):
-        c = t // count
-        i0, i1, j0, j1, k0, k1 = block_range(blocks, t % count, z[c].shape)
-        zc, wc = z[c], w[c]
-        for i in range(i0, i1):
-            for j in range(j0, j1):
-                for k in range(k0, k1):
-                    zc[i, j, k] -= scale * wc[i, j, k]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glug.solvers import kernels as vectors
 from glug.solvers import kernels_low_rank as kernels
 from glug.solvers.cg import System, Vector, zeros_like
 
@@ -221,7 +222,7 @@ class Woodbury:
         y = self.low_rank.sums(z).ravel()  # W' r = J M r
         c = self._K @ y
         for w, scale in zip(self._W, c):
-            kernels.subtract_scaled(z, w, self.blocks, np.float32(scale))
+            vectors.add_scaled(np.float32(-scale), w, np.float32(1.0), z, self.blocks)
         return energy - float(y @ c)
 
 
