@@ -71,7 +71,11 @@ def test_what_comes_in_is_what_the_inlet_gives():
 
 @pytest.mark.parametrize(
     ("overrides", "words"),
-    [({"domain.size": [1, 1, 1]}, "2D scenes only"), ({"domain.sides": {"left": "slip"}}, "'slip'")],
+    [
+        ({"domain.size": [1, 1, 1]}, "2D scenes only"),
+        ({"domain.sides": {"left": "slip"}}, "'slip'"),
+        ({"domain.slip_length": "free"}, "slip_length"),
+    ],
 )
 def test_stokes_refuses_what_it_cannot_do(overrides, words):
     with pytest.raises(SceneError, match=words):

@@ -8,7 +8,7 @@ from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
 
-SLIP, STICK = (True, True), (False, False)
+SLIP, STICK = (np.inf, np.inf), (0.0, 0.0)
 DIFFUSION = 0.05  # viscosity times dt over density [m2]
 
 

@@ -140,7 +140,8 @@ VALID_PRESSURE = "'multigrid', 'jacobi-cg', 'ic-cg' or 'reference'"
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"domain.resolutoin": 5},
-        "domain.resolutoin: unknown key; did you mean 'resolution'? (valid: size, resolution, origin, sides, walls)",
+        "domain.resolutoin: unknown key; did you mean 'resolution'? "
+        "(valid: size, resolution, origin, sides, walls, slip_length)",
     ),
     ({"domain.resolution": "high"}, "domain.resolution: must be a whole number, got 'high'"),
     ({"domain.resolution": 5.5}, "domain.resolution: must be a whole number, got 5.5"),
@@ -242,8 +243,28 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "domain.walls: unknown side 'lft'; did you mean 'left'? (valid: left, right, bottom, top, back, front)",
     ),
     (
-        {"solids": [{"name": "a", "shape": PLATE, "slip_length": float("inf")}]},
-        "solids.0.slip_length: slip is not available yet; valid: 0 (no-slip), got inf",
+        {"solids": [{"name": "a", "shape": PLATE, "slip_length": -0.1}]},
+        "solids.0.slip_length: must be a length of at least 0 (no-slip), or 'free', got -0.1",
+    ),
+    (
+        {"domain.slip_length": {"bottom": float("nan")}},
+        "domain.slip_length.bottom: must be a length of at least 0 (no-slip), or 'free', got nan",
+    ),
+    (
+        {"domain.slip_length": {"left": "loose"}},
+        "domain.slip_length.left: must be a length of at least 0 (no-slip), or 'free', got 'loose'",
+    ),
+    (
+        {"domain.sides": {"left": "slip"}, "domain.slip_length": {"left": 0.1}},
+        "domain.slip_length: a 'slip' side has no friction; slip lengths are those of 'closed' ones",
+    ),
+    (
+        {"solids": [{"name": "a", "shape": PLATE, "density": 500.0, "slip_length": 0.1}]},
+        "solids.0.slip_length: liquid sticks to solids with a density; valid: 0",
+    ),
+    (
+        {"domain.slip_length": 0.1, "solver.viscosity": "octree"},
+        "solver.viscosity: 'octree' sticks to solids and closed sides, but some have a slip_length",
     ),
     (
         {"solids": [{"name": "a", "shape": PLATE}, {"name": "a", "shape": PLATE}]},

@@ -4,13 +4,14 @@ Domain walls are half-spaces at their exact positions. Solids thinner than a cel
 `geometry.thin_solids`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from glug.geometry.fractions import open_area, solid_volume
+from glug.geometry.slip import SlipWalls, Surface, at_centres, sides_across, slips
 from glug.geometry.thin_solids import cut_finely, fine_distance, hides_solid, near_cells, open_fraction
 from glug.grids.regular import CENTRE, FACES, NODE, Grid, Staggered
 
@@ -30,34 +31,29 @@ class Solid(Protocol):
     def bounds(self, t: float) -> tuple[np.ndarray, np.ndarray]: ...
 
 
+Sampled = list[tuple[Solid, tuple[list[slice], np.ndarray]]]
+"""Solids with their own distances at the cell corners near them."""
+
+
 @dataclass(frozen=True)
 class Walls:
     """The closed sides of the domain: the liquid stays above `lower` and below `upper` [m], or +-inf.
 
-    Viscous liquid sticks to them, or slides along where `slip` says so (lower and upper side of each axis). They hold
-    a liquid that moves away, or let it go where `separating` says so.
+    `slip` are the slip lengths [m] of the lower and upper side of each axis: viscous liquid sticks where it is 0 and
+    slides without friction where it is infinite. They hold a liquid that moves away, or let it go where `separating`
+    says so.
     """
 
     lower: tuple[float, float, float]
     upper: tuple[float, float, float]
-    slip: tuple[tuple[bool, bool], ...] = ((False, False),) * 3
+    slip: tuple[tuple[float, float], ...] = ((0.0, 0.0),) * 3
     separating: tuple[tuple[bool, bool], ...] = ((False, False),) * 3
 
-    def only(self, keep: Callable[[int, bool], bool]) -> "Walls":
-        """The walls for which `keep(axis, slips)`."""
+    def only(self, keep: Callable[[int, float], bool]) -> "Walls":
+        """The walls for which `keep(axis, slip length)`."""
         lower = [x if keep(a, self.slip[a][0]) else -np.inf for a, x in enumerate(self.lower)]
         upper = [x if keep(a, self.slip[a][1]) else np.inf for a, x in enumerate(self.upper)]
         return Walls((lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2]), self.slip)
-
-
-@dataclass(frozen=True)
-class SlipWalls:
-    """The walls along which the liquid slides: they stop the velocity along their axis and no other."""
-
-    sticking: np.ndarray  # distance at cell corners [m] to all other solids
-    stopping: Staggered  # the same to what stops each component: these, and the slip walls across its axis
-    cells: tuple[np.ndarray, ...]  # per axis: share of every cell in front of the slip walls across it
-    nodes: tuple[np.ndarray, ...]  # per axis: 1 at cell borders in front of those walls, 0 on and behind them
 
 
 @dataclass(frozen=True)
@@ -92,6 +88,8 @@ class SolidField:
         for b in range(3):
             if b != axis:
                 np.moveaxis(area, b, 0)[self.slip.cells[b] == 0.0] = 1.0
+        if self.slip.closes is not None:
+            area[self.slip.closes[axis]] = 1.0
         return area
 
 
@@ -117,15 +115,17 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
     for a in area:
         a[a < LEAST_AREA] = 0.0
     velocity = clear = owner = None
+    own = [*zip(resting, still), *((solid, d) for _, solid, d in moving)]
+    sliding = any(slips(b, grid.dx) for pair in walls.slip for b in pair) or any(slides(s, grid) for s in solids)
     if moving:
-        held = _sticking(grid, walls, still) if np.any(walls.slip) else at_rest
+        sides = walls.only(lambda a, length: not slips(length, grid.dx))
+        held = _nearest(_wall_distance(grid, sides), still) if sliding else at_rest
         velocity, owner = _face_velocity(grid, held, moving, t)
         u, v, w = (np.float32(1.0) - np.maximum(b - a, 0.0) for a, b in zip(area, open_area(at_rest, grid)))
         clear = (u, v, w)
-    slip = _slip_walls(grid, walls, still + [d for _, _, d in moving]) if np.any(walls.slip) else None
+    slip = _slip_walls(grid, walls, own, nodes) if sliding else None
     separating = None
     if np.any(walls.separating) or any(lets_go(solid) for solid in solids):
-        own = [*zip(resting, still), *((solid, d) for _, solid, d in moving)]
         separating = _separating_cells(grid, walls, own, area)
     return SolidField(nodes, area, velocity, openness, hidden, clear, slip, owner, separating)
 
@@ -135,9 +135,17 @@ def lets_go(solid: Solid) -> bool:
     return getattr(solid, "walls", "sticking") == "separating"
 
 
-def _separating_cells(
-    grid: Grid, walls: Walls, solids: list[tuple[Solid, tuple[list[slice], np.ndarray]]], area: Staggered
-) -> np.ndarray:
+def slip_length(solid: Solid) -> float:
+    """The slip length of a solid's surface [m]."""
+    return float(getattr(solid, "slip_length", 0.0))
+
+
+def slides(solid: Solid, grid: Grid) -> bool:
+    """Whether liquid slips along a solid."""
+    return slips(slip_length(solid), grid.dx)
+
+
+def _separating_cells(grid: Grid, walls: Walls, solids: Sampled, area: Staggered) -> np.ndarray:
     """1 at the cells with faces that are not open whose nearest solid is separating."""
     distances = []
     for separating in (True, False):
@@ -146,15 +154,7 @@ def _separating_cells(
             for side, (ends, far) in enumerate(((walls.lower, -np.inf), (walls.upper, np.inf)))
         )
         nodes = _wall_distance(grid, Walls((lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2])))
-        for solid, (ranges, own) in solids:
-            if lets_go(solid) == separating:
-                region = nodes[tuple(ranges)]
-                np.minimum(region, own, out=region)
-        for a in range(3):
-            lower_half, upper_half = [slice(None)] * 3, [slice(None)] * 3
-            lower_half[a], upper_half[a] = slice(None, -1), slice(1, None)
-            nodes = np.float32(0.5) * (nodes[tuple(lower_half)] + nodes[tuple(upper_half)])
-        distances.append(nodes)
+        distances.append(at_centres(_nearest(nodes, (d for solid, d in solids if lets_go(solid) == separating))))
     cut = np.zeros(grid.shape, np.bool_)
     for a in grid.axes:
         closed = np.moveaxis(area[a], a, 0) < 1.0 - LEAST_AREA
@@ -162,28 +162,45 @@ def _separating_cells(
     return (cut & (distances[0] <= distances[1] + np.float32(1e-3 * grid.dx))).view(np.uint8)
 
 
-def _sticking(grid: Grid, walls: Walls, solids: list[tuple[list[slice], np.ndarray]]) -> np.ndarray:
-    """Distance at cell corners to `solids` and to the walls that are no slip walls."""
-    nodes = _wall_distance(grid, walls.only(lambda a, slips: not slips))
+def _nearest(nodes: np.ndarray, solids: Iterable[tuple[list[slice], np.ndarray]]) -> np.ndarray:
+    """`nodes`, or the distances of `solids` where they are smaller; in place."""
     for ranges, own in solids:
         region = nodes[tuple(ranges)]
         np.minimum(region, own, out=region)
     return nodes
 
 
-def _slip_walls(grid: Grid, walls: Walls, solids: list[tuple[list[slice], np.ndarray]]) -> SlipWalls:
+def _sticking(grid: Grid, walls: Walls, solids: Sampled) -> np.ndarray:
+    """Distance at cell corners to the walls and `solids` along which nothing slips."""
+    nodes = _wall_distance(grid, walls.only(lambda a, length: not slips(length, grid.dx)))
+    return _nearest(nodes, (d for solid, d in solids if not slides(solid, grid)))
+
+
+def _slip_walls(grid: Grid, walls: Walls, solids: Sampled, distance: np.ndarray) -> SlipWalls:
     sticking = _sticking(grid, walls, solids)
-    stopping, cells, nodes = [], [], []
+    stopping, rows = [], []
     for axis in range(3):
-        mine = walls.only(lambda a, slips, axis=axis: slips and a == axis)  # type: ignore[misc]
-        across = any(walls.slip[axis])
-        stopping.append(np.minimum(sticking, _wall_distance(grid, mine)) if across else sticking)
-        x = grid.coordinates(NODE)[axis]
-        inside = np.minimum(x[1:], mine.upper[axis]) - np.maximum(x[:-1], mine.lower[axis])
-        cells.append(np.clip(inside / grid.dx, 0.0, 1.0).astype(np.float32))
-        tolerance = 1e-6 * grid.dx
-        nodes.append(((x > mine.lower[axis] + tolerance) & (x < mine.upper[axis] - tolerance)).astype(np.float32))
-    return SlipWalls(sticking, (stopping[0], stopping[1], stopping[2]), tuple(cells), tuple(nodes))
+        mine = walls.only(lambda a, length, axis=axis: slips(length, grid.dx) and a == axis)  # type: ignore[misc]
+        ends = mine.lower[axis], mine.upper[axis]
+        stopping.append(np.minimum(sticking, _wall_distance(grid, mine)) if np.isfinite(ends).any() else sticking)
+        rows.append(sides_across(grid.coordinates(NODE)[axis], ends, walls.slip[axis], grid.dx))
+    cells, nodes, rubbing = zip(*rows)
+    sliding = surface = closes = None
+    slippery = [(solid, d) for solid, d in solids if slides(solid, grid)]
+    if slippery:
+        pieces = [Surface.of(grid, _nearest(_far(grid), [d]), slip_length(s), s.moving) for s, d in slippery]
+        surface = Surface.joined(pieces).outside(distance / np.float32(grid.dx))
+        sliding = _nearest(_far(grid), (d for _, d in slippery))
+        closes = tuple(area == 0.0 for area in open_area(sliding, grid))
+    friction = rubbing if any(row.any() for row in rubbing) else None
+    return SlipWalls(
+        sticking, (stopping[0], stopping[1], stopping[2]), cells, nodes, friction, sliding, closes, surface
+    )
+
+
+def _far(grid: Grid) -> np.ndarray:
+    """Distances at cell corners from nothing."""
+    return np.full(grid.sample_shape(NODE), np.float32(1e3 * grid.dx), np.float32)
 
 
 def _fine_distance(grid: Grid, cells: np.ndarray, walls: Walls, solids: Sequence[Solid], t: float) -> np.ndarray:
@@ -208,7 +225,7 @@ def _fine_distance(grid: Grid, cells: np.ndarray, walls: Walls, solids: Sequence
 
 
 def _wall_distance(grid: Grid, walls: Walls) -> np.ndarray:
-    nodes = np.full(grid.sample_shape(NODE), np.float32(1e3 * grid.dx), np.float32)
+    nodes = _far(grid)
     for a, x in zip(grid.axes, grid.coordinates(NODE)):
         d = _snapped(np.minimum(x - walls.lower[a], walls.upper[a] - x).astype(np.float32), grid)
         np.minimum(nodes, np.expand_dims(d, [b for b in range(3) if b != a]), out=nodes)

@@ -37,11 +37,14 @@ def extend(
     moving = solid.velocity is not None
     wall = solid.velocity if solid.velocity is not None else solid.area
     outside = tuple(u.copy() for u in velocity)
+    h = np.float32(grid.dx)
     for a in grid.axes:
         if stick:
             kernels.stick_to_solids(a, solid.holding_area(a), solid.stopping[a], wall[a], moving, velocity[a])
+            if solid.slip is not None and solid.slip.closes is not None:
+                open_ = np.float32(1.0) - solid.slip.closes[a]
+                kernels.slip_at_solids(a, open_, solid.slip.sliding, h, *outside, *wall, moving, velocity[a])
         else:
-            h = np.float32(grid.dx)
             kernels.slip_at_solids(a, solid.area[a], solid.distance, h, *outside, *wall, moving, velocity[a])
     if freed is not None and freed.any():
         beside = np.empty_like(freed)

@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.solids import SlipWalls, SolidField
+from glug.geometry.slip import SlipWalls
+from glug.geometry.solids import SolidField
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_separation
@@ -31,6 +32,7 @@ from glug.physics import kernels_viscosity as kernels
 from glug.physics.free_bodies import with_free_bodies
 from glug.physics.rigid import RigidBodies
 from glug.physics.rigid_viscosity import ViscousBodies
+from glug.physics.slip import SlipTerm, interpolated, stiffness
 from glug.physics.viscosity_boxes import with_boxes_at_jumps
 from glug.physics.viscosity_levels import (
     NEAR_SOLID,
@@ -74,6 +76,8 @@ class ViscosityProblem:
     coupling: Staggered  # what couples the two components of a shear: its weight over the cut distances
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
     jumps: bool = False  # whether the viscosity differs much between neighbours
+    friction: Staggered | None = None  # of sides of the domain along which the liquid slips, as masses
+    slip: SlipTerm | None = None  # what solids do along which the liquid slips
 
     @classmethod
     def build(
@@ -90,11 +94,13 @@ class ViscosityProblem:
         Where a separating wall has `freed` cells it bears no stress.
         """
         weights = stress_weights(grid, phi, diffusion)
-        if solid.slip is not None:
-            cut_at_slip_walls(weights, solid.slip)
+        slip = solid.slip
+        if slip is not None:
+            cut_at_slip_walls(grid, weights, slip)
         u, v, w = (np.empty(area.shape, np.uint8) for area in solid.area)
         for a, s in enumerate((u, v, w)):
-            kernels.solid_faces(a, solid.stopping[a], np.float32(NEAR_SOLID * grid.dx), solid.area[a], s)
+            area = solid.area[a] if slip is None or slip.closes is None else solid.area[a] + slip.closes[a]
+            kernels.solid_faces(a, solid.stopping[a], np.float32(NEAR_SOLID * grid.dx), area, s)
         solid_faces = (u, v, w)
         if freed is not None and freed.any():
             loosen(weights, freed, solid_faces)
@@ -110,22 +116,53 @@ class ViscosityProblem:
             for a in range(3):
                 kernels.drop_hanging(a, weights.cell, before, mass[(a + 1) % 3], mass[(a + 2) % 3], after[a])
         couple(solid.stopping, solid_faces, weights.edges, coupling)
-        return cls(grid, solid, mass, solid_faces, weights, coupling, bodies, jumps(diffusion))
+        problem = cls(grid, solid, mass, solid_faces, weights, coupling, bodies, jumps(diffusion))
+        if slip is not None and slip.rubbing is not None:
+            problem.friction = side_friction(grid, phi, diffusion, slip.rubbing)
+        if slip is not None and slip.surface is not None:
+            problem.slip_along(slip, phi, diffusion, freed)
+        return problem
+
+    def slip_along(
+        self, slip: SlipWalls, phi: np.ndarray, diffusion: np.ndarray | float, freed: np.ndarray | None
+    ) -> None:
+        """Take solids that slip out of the masses, and add what their surfaces do."""
+        assert slip.surface is not None
+        for a, m in enumerate(self.mass):
+            m *= slip.open_volume(self.grid, FACES[a])
+            touched = strained(a, self.weights) & (self.solid_faces[a] == 0)
+            np.maximum(m, np.float32(LEAST_MASS), out=m, where=touched)
+            m[m < LEAST_MASS] = 0.0
+            empty_border(self.grid, a, m)
+        surface = slip.surface
+        at = tuple(surface.cell.T)
+        share = liquid_volume(phi, self.grid, CENTRE)[at].astype(np.float64)
+        if freed is not None:
+            share *= freed[at] == 0
+        share *= np.broadcast_to(np.asarray(diffusion, np.float64), self.grid.shape)[at]
+        surface, share = surface.chosen(share > 0), share[share > 0]
+        motion = np.zeros_like(surface.point)
+        if self.solid.velocity is not None:
+            for a, (u, offset) in enumerate(zip(self.solid.velocity, FACES)):
+                motion[:, a] = surface.moves * interpolated(u, offset, surface.point)
+        self.slip = SlipTerm.build(surface.point, stiffness(surface, share), motion, self.mass)
 
     def system(self) -> ViscosityLevel:
         """The matrix-free operator."""
         cell = (self.weights.cell,) * 3
         stopping = self.solid.stopping
-        m = held_faces(self.mass, stopping, self.solid_faces, cell, self.weights.edges)
+        mass = self.held_mass
+        m = held_faces(mass, stopping, self.solid_faces, cell, self.weights.edges)
         blocks = active_blocks(cells_with_unknowns(m, self.grid.shape))
-        fields = self.mass, m, cell, self.weights.edges, self.coupling, stopping
-        return ViscosityLevel(self.grid.dx, self.grid.shape, *fields, blocks)
+        fields = mass, m, cell, self.weights.edges, self.coupling, stopping
+        return ViscosityLevel(self.grid.dx, self.grid.shape, *fields, blocks, self.slip)
 
     def right_hand_side(self, velocity: Staggered) -> Vector:
         """M u* minus what the known velocities of solids contribute."""
         b = tuple(m * u for m, u in zip(self.mass, velocity))
         if self.solid.velocity is not None:
             strain_rows(self.grid, self.solid, self.solid_faces, self.weights, every=False).subtract_known(b)
+            self.pull_along(b)
         return b
 
     def solve(
@@ -157,6 +194,23 @@ class ViscosityProblem:
             viscous.move(x, low)
         self._write(velocity, x, system.mask)
         return replace(stats, setup_seconds=stats.setup_seconds + setup)
+
+    def pull_along(self, b: Vector) -> None:
+        """What moving solids along which the liquid slips do to a right-hand side, in place."""
+        if self.slip is not None:
+            self.slip.faces.put(self.slip.faces.of(b) + self.slip.pull, b)
+
+    @property
+    def held_mass(self) -> Staggered:
+        """Masses, and the friction of sides, which holds an unknown face as a mass at rest does."""
+        if self.friction is None:
+            return self.mass
+        u, v, w = (np.where(m > 0, m + f, np.float32(0.0)) for m, f in zip(self.mass, self.friction))
+        return u, v, w
+
+    def added(self):  # type: ignore[no-untyped-def]
+        """What solids that slip add to the assembled matrix over all faces; None without them."""
+        return None if self.slip is None else self.slip.matrix([m.size for m in self.mass])
 
     def viscous_bodies(self) -> ViscousBodies | None:
         """The bodies' part of the system. Afterwards those of the solids' velocities that are theirs are zero."""
@@ -197,9 +251,10 @@ class ViscosityProblem:
         return free._solve_directly(velocity, rows)
 
     def _solve_directly(self, velocity: Staggered, rows: WallRows, viscous: ViscousBodies | None = None) -> SolveStats:
-        matrix, diagonal = rows.assemble(self.mass)
+        matrix, diagonal = rows.assemble(self.held_mass, self.added())
         b = tuple(m * u.astype(np.float64) for m, u in zip(self.mass, velocity))
         rows.subtract_known(b)
+        self.pull_along(b)
         low = None if viscous is None else viscous.low_rank(diagonal)
         if viscous is not None and low is not None:
             viscous.add_to(b, low)
@@ -284,8 +339,8 @@ def stress_weights(grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float) -
     return StressWeights(cell, (edges[0], edges[1], edges[2]))
 
 
-def cut_at_slip_walls(weights: StressWeights, slip: SlipWalls) -> None:
-    """No liquid behind slip walls and no shear across them, in place.
+def cut_at_slip_walls(grid: Grid, weights: StressWeights, slip: SlipWalls) -> None:
+    """No liquid behind slip walls and no shear across them, and no liquid in solids that slip, in place.
 
     A shear that acts across a wall passes through cell borders: all of it in front of the wall, none on or
     behind it. Other stresses have the share of their volume in front of the wall.
@@ -295,6 +350,42 @@ def cut_at_slip_walls(weights: StressWeights, slip: SlipWalls) -> None:
     for e, field_ in enumerate(weights.edges):
         for b in range(3):
             field_ *= along(b, slip.cells[b] if b == e else slip.nodes[b])
+    if slip.sliding is not None:
+        for field_, offset in zip((weights.cell, *weights.edges), (CENTRE, *EDGES)):
+            field_ *= slip.open_volume(grid, offset)
+
+
+def side_friction(
+    grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float, rubbing: tuple[np.ndarray, ...]
+) -> Staggered:
+    """Friction of the sides of the domain on faces along them, over the mass of a full face."""
+    friction = grid.staggered()
+    for a in grid.axes:
+        for b in grid.axes:
+            if b != a:
+                friction[a][:] += along(b, rubbing[b])
+        if friction[a].any():
+            friction[a][:] *= liquid_volume(phi, grid, FACES[a])
+            inner = np.moveaxis(friction[a], a, 0)[1:-1]
+            field = np.moveaxis(np.broadcast_to(np.float32(diffusion), grid.shape), a, 0)
+            inner *= np.float32(0.5) * (field[:-1] + field[1:])
+    return friction
+
+
+def strained(axis: int, weights: StressWeights) -> np.ndarray:
+    """The faces of `axis` on which a stress acts."""
+    shape = tuple(n + (b == axis) for b, n in enumerate(weights.cell.shape))
+    found = np.zeros(shape, np.bool_)
+    parts = [(axis, np.moveaxis(weights.cell > 0, axis, 0))]
+    near = np.moveaxis(found, axis, 0)
+    near[:-1] |= parts[0][1]
+    near[1:] |= parts[0][1]
+    for b in range(3):
+        if b != axis:
+            edge = np.moveaxis(weights.edges[3 - axis - b] > 0, b, 0)
+            near = np.moveaxis(found, b, 0)
+            near |= edge[:-1] | edge[1:]
+    return found
 
 
 def loosen(weights: StressWeights, freed: np.ndarray, solid_faces: SolidFaces) -> None:
@@ -319,16 +410,21 @@ def face_mass(grid: Grid, phi: np.ndarray, solid_faces: SolidFaces, slip: SlipWa
                 if b != a:
                     m *= along(b, slip.cells[b])
         m[solid_faces[a] > 0] = 0.0
-        for b in grid.axes:  # the border of the window is never liquid
-            ends = np.moveaxis(m, b, 0)
-            ends[0] = 0.0
-            ends[-1] = 0.0
-            if a == b:
-                ends[-2] = 0.0
+        empty_border(grid, a, m)
         masses.append(m)
     if grid.dim == 2:
         masses[2][:] = 0.0
     return masses[0], masses[1], masses[2]
+
+
+def empty_border(grid: Grid, axis: int, m: np.ndarray) -> None:
+    """The border of the window is never liquid: no mass on its faces of `axis`, in place."""
+    for b in grid.axes:
+        ends = np.moveaxis(m, b, 0)
+        ends[0] = 0.0
+        ends[-1] = 0.0
+        if axis == b:
+            ends[-2] = 0.0
 
 
 def choose_unknowns(mass: Staggered, cell: np.ndarray, solid_faces: SolidFaces) -> None:

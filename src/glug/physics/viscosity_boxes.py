@@ -94,7 +94,7 @@ class Boxes:
 
     @classmethod
     def of(cls, level: ViscosityLevel) -> "Boxes":
-        fields = (*level.diagonal(), *level.c, *level.e, *level.f)
+        fields = (*level.diagonal_with(level.swept), *level.c, *level.e, *level.f)
         typical = np.array([_typical(f) for f in fields])
         inverse = np.zeros((3, kernels_box.BOX, kernels_box.BOX), np.float32)
         for a, faces in enumerate(BOXES):
@@ -145,7 +145,8 @@ def sweep_boxes(
     """Solve the boxes around the faces `centres`, one after the other, or in the opposite order."""
     tables = MEMBERS, ENTRIES, centres, boxes.regular, boxes.inverse
     for blocks in level.colours if forward else reversed(level.colours):
-        kernels_box.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, np.uint64(chunk), forward)
+        with level.holding(b, x):
+            kernels_box.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, np.uint64(chunk), forward)
 
 
 @dataclass

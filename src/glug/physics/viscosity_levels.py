@@ -9,6 +9,7 @@ With the restriction the transpose of the interpolation a coarse matrix is eight
 the sums do by themselves; differences over twice the distance divide the stress weights by four.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from glug.grids.regular import EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_stress as kernels
 from glug.physics import kernels_viscosity as wall_kernels
+from glug.physics.slip import SlipTerm, SurfaceRows
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import BOTTOM
 from glug.solvers.smoothers import coloured
@@ -40,6 +42,8 @@ NEAR_SOLID = 0.1
 # The same on coarse grids. A face held nearer than this would be freer there than its interpolant is on the finer grid:
 # with 0.1 the largest eigenvalue of the preconditioned matrix passes 2 at 256 cells, with 0.3 it is 1.1.
 NEAR_SOLID_COARSE = 0.3
+
+SURFACES = np.zeros((0, 4), np.int32)  # among the colours: the rows of faces at surfaces along which liquid slips
 
 SolidFaces = tuple[np.ndarray, np.ndarray, np.ndarray]  # uint8 per axis
 
@@ -60,23 +64,40 @@ class ViscosityLevel:
     f: Staggered
     stopping: Staggered
     blocks: np.ndarray
+    slip: SlipTerm | None = None
     name: str = "viscosity"
 
     def __post_init__(self) -> None:
         self.mask: Vector = self.m
         self.unknowns = sum(int(np.count_nonzero(m)) for m in self.m)
         self.colours = coloured(self.blocks)
+        self.rows = None if self.slip is None else SurfaceRows(self, self.slip)
+        self.swept = self.m if self.rows is None else self.rows.held
+        self.far = self.rows is not None  # rows that reach farther than the next sample
+        if self.rows is not None:
+            self.colours = (*self.colours, SURFACES)
         self._sums = np.zeros(len(self.blocks))
 
     def apply(self, x: Vector, q: Vector) -> float:
         kernels.apply_viscosity(x, q, self.m, self.c, self.e, self.f, self.blocks, self._sums)
-        return float(self._sums.sum())
+        total = float(self._sums.sum())
+        return total if self.rows is None else total + self.rows.apply(x, q)
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         kernels.residual_viscosity(b, x, r, self.m, self.c, self.e, self.f, self.blocks)
+        if self.rows is not None:
+            self.rows.residual(b, x, r)
 
     def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
-        kernels.relax_viscosity(x, b, self.m, self.c, self.e, self.f, blocks, forward)
+        if blocks is SURFACES and self.rows is not None:
+            self.rows.sweep(b, x, forward)
+            return
+        with self.holding(b, x):
+            kernels.relax_viscosity(x, b, self.swept, self.c, self.e, self.f, blocks, forward)
+
+    def holding(self, b: Vector, x: Vector) -> AbstractContextManager[None]:
+        """Within it, kernels that sweep with the diagonal `swept` leave the faces of `rows` as they are."""
+        return nullcontext() if self.rows is None else self.rows.holding(b, x)
 
     def relax(self, b: Vector, x: Vector, before: Vector, keep: float, step: float) -> None:
         fields = self.m, self.c, self.e, self.f
@@ -91,8 +112,16 @@ class ViscosityLevel:
             interpolate(e[a], offset, self.m[a], x[a], self.blocks)
 
     def diagonal(self) -> Vector:
-        g = tuple(np.zeros(m.shape, np.float32) for m in self.m)
-        kernels.viscosity_diagonal(self.m, self.c, self.e, self.blocks, g)
+        g = self.diagonal_with(self.m)
+        if self.slip is not None:
+            for u, w in zip(g, self.slip.diagonal_of(g)):
+                u += w
+        return g
+
+    def diagonal_with(self, m: Vector) -> Vector:
+        """The diagonal of the stresses and of m."""
+        g = tuple(np.zeros(u.shape, np.float32) for u in m)
+        kernels.viscosity_diagonal(m, self.c, self.e, self.blocks, g)
         return g
 
 
@@ -131,7 +160,8 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
     coupling = (grid.scalar(EDGES[0]), grid.scalar(EDGES[1]), grid.scalar(EDGES[2]))
     couple(stopping, (u, v, w), edges, coupling)
     blocks = active_blocks(cells_with_unknowns(m, grid.shape))
-    return ViscosityLevel(dx, grid.shape, mass, m, cells, edges, coupling, stopping, blocks)
+    slip = None if fine.slip is None else fine.slip.coarser(fine.m, m)
+    return ViscosityLevel(dx, grid.shape, mass, m, cells, edges, coupling, stopping, blocks, slip)
 
 
 def held_faces(mass: Staggered, stopping: Staggered, solid: SolidFaces, c: Staggered, e: Staggered) -> Staggered:

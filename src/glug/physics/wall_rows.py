@@ -57,13 +57,17 @@ class WallRows:
             total = np.bincount(index[mine] - offsets[a], pull[mine], minlength=b[a].size)
             b[a].ravel()[:] -= total.astype(b[a].dtype)
 
-    def assemble(self, mass: Staggered):  # type: ignore[no-untyped-def]
-        """M + E' K V E over the unknown faces, and its diagonal as fields (zero where there is no unknown)."""
+    def assemble(self, mass: Staggered, added=None):  # type: ignore[no-untyped-def]
+        """M + E' K V E over the unknown faces, and its diagonal as fields (zero where there is no unknown).
+
+        `added` is another matrix over all faces.
+        """
         from scipy import sparse
 
         e = self.matrix()
         m = np.concatenate([c.ravel() for c in mass]).astype(np.float64)
         full = (sparse.diags(m) + e.T @ sparse.diags(self.stiffness) @ e).tocsr()
+        full = full if added is None else full + added
         unknown = np.flatnonzero(m > 0)
         matrix = full[unknown][:, unknown].tocsc()
         d = np.zeros(len(m))

@@ -3,11 +3,11 @@
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from glug.scene.booleans import Shape
 from glug.scene.mesh_sequence import MeshSequence
-from glug.scene.model import Colour, Fraction, Model, NonNegative, Number, Positive, Vector, fail
+from glug.scene.model import Colour, Fraction, Model, NonNegative, Positive, SlipLength, Vector, fail
 from glug.scene.motion import Motion, Static
 from glug.scene.shapes import Direction
 from glug.scene.transform import Bounds, moved_bounds
@@ -87,7 +87,7 @@ class Solid(Model):
     walls: Literal["sticking", "separating"] = Field(
         default="sticking", description="whether it holds a liquid that moves away, or lets it go"
     )
-    slip_length: Number = Field(default=0.0, allow_inf_nan=True, description="slip length [m]; 0 is no-slip")
+    slip_length: SlipLength = 0.0
     colour: Colour = Field(default=(0.75, 0.75, 0.75), description="red, green, blue in 0..1")
     clarity: Fraction = Field(default=0.0, description="0 opaque .. 1 clear as glass, in pictures")
     density: Positive | None = Field(
@@ -100,13 +100,6 @@ class Solid(Model):
     )
     friction: NonNegative | None = Field(default=None, description="Coulomb's coefficient between solids")
     restitution: Fraction | None = Field(default=None, description="share of the speed with which bodies rebound")
-
-    @field_validator("slip_length")
-    @classmethod
-    def _implemented_slip(cls, value: float) -> float:
-        if value != 0.0:
-            raise fail(f"slip is not available yet; valid: 0 (no-slip), got {value:g}")
-        return value
 
     @model_validator(mode="after")
     def _one_geometry(self) -> "Solid":

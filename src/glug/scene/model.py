@@ -85,6 +85,22 @@ NonNegative = Annotated[Number, Field(ge=0)]
 Fraction = Annotated[Number, Field(ge=0, le=1)]
 Count = Annotated[int, BeforeValidator(_plain_count)]
 
+
+def _slip_length(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    value = float("inf") if isinstance(value, str) and value == "free" else value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not value >= 0.0:
+        raise fail(f"must be a length of at least 0 (no-slip), or 'free', got {value!r}")
+    return value
+
+
+SlipLength = Annotated[
+    float,
+    Field(allow_inf_nan=True, description="slip length [m]; 0 is no-slip, inf or 'free' has no friction"),
+    BeforeValidator(_slip_length),
+]
+
 Vector = Annotated[tuple[Number, Number, Number], BeforeValidator(_spatial)]
 """Three components; two are completed with z = 0."""
 

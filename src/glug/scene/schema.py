@@ -12,7 +12,7 @@ from glug.scene.body_checks import check_bodies
 from glug.scene.choices import Camera, Output, Solver, Surface
 from glug.scene.liquids import Liquid
 from glug.scene.messages import one_line
-from glug.scene.model import Count, Model, NonNegative, Positive, Vector, fail, nearest, two_or_three
+from glug.scene.model import Count, Model, NonNegative, Positive, SlipLength, Vector, fail, nearest, two_or_three
 
 MOST_AIR = 0.1  # density of two-phase air over that of the lightest liquid
 SIDES = ("left", "right", "bottom", "top", "back", "front")
@@ -44,6 +44,9 @@ SideWalls = Annotated[
     _for_sides("sticking"),
     Field(description="whether a wall holds a liquid that moves away, or lets it go, per side"),
 ]
+SideSlip = Annotated[
+    dict[str, SlipLength], _for_sides(0.0), Field(description="slip length of closed sides, per side [m]")
+]
 
 
 class Domain(Model):
@@ -56,6 +59,7 @@ class Domain(Model):
     origin: Vector = Field(default=(0.0, 0.0, 0.0), description="corner with the smallest coordinates [m]")
     sides: Sides = dict.fromkeys(SIDES, "closed")
     walls: SideWalls = dict.fromkeys(SIDES, "sticking")
+    slip_length: SideSlip = dict.fromkeys(SIDES, 0.0)
 
     @property
     def dim(self) -> int:
@@ -164,6 +168,7 @@ class Scene(Model):
         self._check_inside()
         check_bodies(self)
         self._check_walls()
+        self._check_slip()
         if self.solver.particles_per_cell is None:
             counts = {"particles_per_cell": 8 if self.domain.dim == 3 else 4}
             object.__setattr__(self, "solver", self.solver.model_copy(update=counts))
@@ -240,6 +245,23 @@ class Scene(Model):
                 raise fail("tiles do not go with separating walls; valid: 0", "solver.tiles")
             if self.solver.pressure == "ic-cg":
                 raise fail("'ic-cg' does not go with separating walls; valid: 'multigrid'", "solver.pressure")
+
+    def _check_slip(self) -> None:
+        for side, length in self.domain.slip_length.items():
+            if self.domain.sides[side] == "slip" and 0.0 < length < np.inf:
+                raise fail(
+                    "a 'slip' side has no friction; slip lengths are those of 'closed' ones", "domain.slip_length"
+                )
+        for i, solid in enumerate(self.solids):
+            if solid.free and solid.slip_length > 0.0:
+                raise fail("liquid sticks to solids with a density; valid: 0", f"solids.{i}.slip_length")
+        lengths = [*self.domain.slip_length.values(), *(solid.slip_length for solid in self.solids)]
+        if not any(lengths):
+            return
+        if self.solver.coupling == "stokes":
+            raise fail("'stokes' sticks to all walls, but some have a slip_length", "solver.coupling")
+        if self.solver.viscosity == "octree":
+            raise fail("'octree' sticks to solids and closed sides, but some have a slip_length", "solver.viscosity")
 
     def _check_inside(self) -> None:
         for i, volume in enumerate(self.volumes):

@@ -117,8 +117,10 @@ class DirectBottom:
 
     def _assemble(self, level: Level) -> np.ndarray:
         """The matrix, column by column. Rows reach one sample along every axis, so every third column fits in one
-        product: 27 products per component.
+        product: 27 products per component. Where rows reach `far`, every column has a product of its own.
         """
+        if getattr(level, "far", False):
+            return self._assemble_far(level)
         places = [np.stack(np.unravel_index(i, m.shape)) for i, m in zip(self._index, level.mask)]
         number = [np.full(m.shape, -1) for m in level.mask]
         for n, index, part in zip(number, self._index, self._parts):
@@ -141,6 +143,17 @@ class DirectBottom:
                     rows = np.arange(part.start, part.stop)[inside][known]
                     matrix[rows, column[known]] = row[tuple(place[:, inside][:, known])]
         return matrix
+
+    def _assemble_far(self, level: Level) -> np.ndarray:
+        x, q = zeros_like(level), zeros_like(level)
+        columns = []
+        for u, index in zip(x, self._index):
+            for i in index:
+                u.reshape(-1)[i] = 1.0
+                level.apply(x, q)
+                u.reshape(-1)[i] = 0.0
+                columns.append(self._gather(q))
+        return np.array(columns).reshape(len(columns), len(columns))
 
     def _gather(self, v: Vector) -> np.ndarray:
         return np.concatenate([a.ravel()[i] for a, i in zip(v, self._index)]).astype(np.float64)

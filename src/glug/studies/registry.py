@@ -71,6 +71,7 @@ STUDIES: Mapping[str, Entry] = {
         "glug.studies.tilted_boxes", "gas stirred by a paddle at all angles: volumes, areas and whole cells"
     ),
     "taylor-couette": Entry(FLOWS, "oil between turning cylinders that cut cells, in 3D: velocity against the formula"),
+    "slip": Entry("glug.studies.slip", "slip lengths: oil between turning cylinders, a block of honey on a slope"),
     "taylor-green": Entry(FLOWS, "a vortex decays between slip walls, in 3D: velocity against the formula"),
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),
     "rotating-disc": Entry(SURFACE, "a thick disc turns freely: spin left with three conditions at the surface"),

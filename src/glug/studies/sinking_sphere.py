@@ -77,7 +77,7 @@ def geometry(cells: int) -> tuple[Grid, np.ndarray, SolidField, RigidBodies]:
     across, along = -(-across // 8) * 8, -(-along // 8) * 8
     half = 0.5 * HEIGHT * RADIUS
     grid = Grid(dx, (across, along, across), (-3, -3, -3), (0.0, -half, 0.0))
-    slip = ((True, False), (False, False), (True, False))
+    slip = ((np.inf, 0.0), (0.0, 0.0), (np.inf, 0.0))
     walls = Walls((0.0, -half, 0.0), (np.inf, half, np.inf), slip)
     field = sample_solids(grid, walls, [Tube(), Ball()], 0.0)
     phi = np.full(grid.shape, np.float32(-10.0 * dx), np.float32)
