@@ -8,11 +8,15 @@ level costs a fraction of one in compressed rows, so the extra samples are cheap
 
 import numpy as np
 
+from glug.grids import kernels as kernels_tiles
 from glug.grids import kernels_octree_transfer as kernels
 from glug.grids.coarsen import gather, weights_at
 from glug.grids.octree import Octree
 from glug.grids.octree_transfer import fields_of
 from glug.grids.regular import FACES
+from glug.grids.tiles import TILE
+from glug.physics.contact_smoothing import SWEEPS as MORE_SWEEPS
+from glug.physics.contact_smoothing import ContactSmoother, contact_cells
 from glug.physics.viscosity_levels import ViscosityLevel, coarser, hierarchy
 from glug.solvers.cg import Vector
 from glug.solvers.csr import BlockGaussSeidel, CsrSystem
@@ -25,10 +29,11 @@ EMPTY = 1  # layers around a coarse level of the regular hierarchy
 class OctreeLevel:
     """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
 
-    def __init__(self, tree: Octree, place: np.ndarray, system: CsrSystem):
+    def __init__(self, tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel):
         self.tree, self.place, self.system = tree, place, system
+        self.everything, self.hard = system.everything, system.part(in_tiles(contact_cells(regular, 1.0), place))
         self.mask, self.blocks = system.mask, system.blocks
-        self.apply, self.residual, self.sweep_blocks = system.apply, system.residual, system.sweep_blocks
+        self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
         self._shapes = [field.shape for field in fields_of(tree, 0, np.uint8)]
         self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
         self._fields = {l: fields_of(tree, l) for l in range(2, tree.levels)}
@@ -62,13 +67,21 @@ class OctreeLevel:
             kernels.add_level(place, l, fields, 0, values)
 
 
+def in_tiles(marked: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Whether a face of the finest level is in a tile that has a marked cell."""
+    found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
+    kernels_tiles.active_tiles(marked, TILE, found)
+    i, j, k = (place[:, a] // TILE for a in (2, 3, 4))
+    return found[i, j, k] & (place[:, 1] == 0)
+
+
 class OctreeSmoother:
     """Gauss-Seidel on all levels: within blocks of rows on the tree, over coloured blocks of cells below it."""
 
-    def __init__(self, sweeps: int):
-        self._tree, self._grid = BlockGaussSeidel(sweeps), GaussSeidel(sweeps)
+    def __init__(self, sweeps: int, finest: float):
+        self._tree, self._grid = BlockGaussSeidel(sweeps, MORE_SWEEPS), ContactSmoother(GaussSeidel(sweeps), finest)
 
-    def _of(self, level: OctreeLevel | ViscosityLevel) -> BlockGaussSeidel | GaussSeidel:
+    def _of(self, level: OctreeLevel | ViscosityLevel) -> BlockGaussSeidel | ContactSmoother:
         return self._tree if isinstance(level, OctreeLevel) else self._grid
 
     def start(self, level, b: Vector, x: Vector, scratch: Vector) -> None:  # type: ignore[no-untyped-def]
@@ -85,5 +98,5 @@ def octree_multigrid(
     tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, sweeps: int, repeats: int
 ) -> Multigrid:
     """A cycle over the tree and the regular grids below `regular`, the one of finest cells."""
-    levels: list[Level] = [OctreeLevel(tree, place, system), *hierarchy(coarser(regular))]
-    return Multigrid(levels, OctreeSmoother(sweeps), repeats)
+    levels: list[Level] = [OctreeLevel(tree, place, system, regular), *hierarchy(coarser(regular))]
+    return Multigrid(levels, OctreeSmoother(sweeps, regular.dx), repeats)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from glug.solvers import kernels as vectors
 from glug.solvers import kernels_csr as kernels
 from glug.solvers.cg import Vector
+from glug.solvers.multigrid import Level
 
 RUN = 2048  # rows of a block
 
@@ -72,9 +74,18 @@ class CsrSystem:
         kernels.hold_blocks(*self._rows, g, self.blocks)
         return g
 
-    def sweep_blocks(self, b: Vector, x: Vector, before: Vector, forward: bool) -> None:
+    def sweep(self, b: Vector, x: Vector, before: Vector, part: "Part", forward: bool) -> None:
         """Gauss-Seidel within blocks of rows; `before` is a copy of x."""
-        kernels.sweep(*self._rows, b, x, before, self.hold, self.blocks, forward)
+        kernels.sweep(*self._rows, b, x, before, self.hold, part.blocks, part.rows, forward)
+
+    @cached_property
+    def everything(self) -> "Part":
+        return Part(self.blocks, np.ones(self.unknowns, np.bool_))
+
+    def part(self, rows: np.ndarray) -> "Part":
+        """Those where `rows` (bool) says so."""
+        hit = np.logical_or.reduceat(rows, self.blocks[:, 2]) if self.unknowns else np.zeros(0, np.bool_)
+        return Part(self.blocks[hit], rows)
 
     def matrix(self):  # type: ignore[no-untyped-def]
         """As `scipy.sparse`, in float64."""
@@ -89,21 +100,41 @@ class CsrSystem:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some of the rows of a matrix, and the blocks that hold them."""
+
+    blocks: np.ndarray
+    rows: np.ndarray  # bool
+
+
+class PartLevel(Level, Protocol):
+    everything: Part
+    hard: Part  # what needs more sweeps
+
+    def sweep(self, b: Vector, x: Vector, before: Vector, part: Part, forward: bool) -> None: ...
+
+
+@dataclass(frozen=True)
 class BlockGaussSeidel:
-    """`sweeps` sweeps of `sweep_blocks` before and after the coarse correction."""
+    """`sweeps` sweeps within blocks before and after the coarse correction, and `more` of the hard part around them."""
 
     sweeps: int = 1
+    more: int = 0
 
-    def start(self, level: CsrSystem, b: Vector, x: Vector, scratch: Vector) -> None:
+    def start(self, level: PartLevel, b: Vector, x: Vector, scratch: Vector) -> None:
         vectors.clear(x, level.blocks)
         self.forward(level, b, x, scratch)
 
-    def forward(self, level: CsrSystem, b: Vector, x: Vector, scratch: Vector) -> None:
-        for _ in range(self.sweeps):
-            vectors.copy(x, scratch, level.blocks)
-            level.sweep_blocks(b, x, scratch, True)
+    def forward(self, level: PartLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        self._sweep(level, b, x, scratch, True)
 
-    def backward(self, level: CsrSystem, b: Vector, x: Vector, scratch: Vector) -> None:
-        for _ in range(self.sweeps):
-            vectors.copy(x, scratch, level.blocks)
-            level.sweep_blocks(b, x, scratch, False)
+    def backward(self, level: PartLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        self._sweep(level, b, x, scratch, False)
+
+    def _sweep(self, level: PartLevel, b: Vector, x: Vector, scratch: Vector, forward: bool) -> None:
+        hard = [level.hard] * (self.more if len(level.hard.blocks) else 0)
+        changed = level.blocks  # since x was copied
+        for part in (*hard, *[level.everything] * self.sweeps, *hard):
+            vectors.copy(x, scratch, changed)
+            level.sweep(b, x, scratch, part, forward)
+            changed = part.blocks

@@ -75,28 +75,20 @@ def hold_blocks(start, length, column, value, rest, hold, blocks):
             out[n] = np.float32(total)
 
 
-@kernel(inline=True)
-def relaxed(start, length, column, value, rest, known, v, old, hold, n, first, last):
-    """v[n] after a Gauss-Seidel step, with old values from other blocks."""
-    here = v[n]
-    a = known[n] - rest[n] * here
-    for o in range(np.uint64(start[n]), np.uint64(start[n]) + np.uint64(length[n])):
-        c = column[o]
-        inside = first <= c < last
-        a -= value[o] * ((v[np.uint64(c)] if inside else old[np.uint64(c)]) - here)
-    return here + a / hold[n]
-
-
 @kernel(parallel=True)
-def sweep(start, length, column, value, rest, b, x, before, hold, blocks, forward):
-    """Gauss-Seidel within blocks, Jacobi between them; the opposite order is the adjoint."""
+def sweep(start, length, column, value, rest, b, x, before, hold, blocks, rows, forward):
+    """Gauss-Seidel within blocks, Jacobi between them; the opposite order is the adjoint. `rows` (1 or 0) are swept."""
     known, v, old, g = b[0][0, 0], x[0][0, 0], before[0][0, 0], hold[0][0, 0]
     for t in prange(blocks.shape[0]):
-        first, last = blocks[t, 2], blocks[t, 3]
-        if forward:
-            for n in range(np.uint64(first), np.uint64(last)):
-                v[n] = relaxed(start, length, column, value, rest, known, v, old, g, n, first, last)
-        else:
-            for back in range(np.uint64(last - first)):
-                n = np.uint64(last) - ONE - back
-                v[n] = relaxed(start, length, column, value, rest, known, v, old, g, n, first, last)
+        first, last = np.uint64(blocks[t, 2]), np.uint64(blocks[t, 3])
+        for o in range(last - first):
+            n = first + o if forward else last - ONE - o
+            if not rows[n]:
+                continue
+            here = v[n]
+            total = known[n] - rest[n] * here
+            for p in range(np.uint64(start[n]), np.uint64(start[n]) + np.uint64(length[n])):
+                c = np.uint64(column[p])
+                mine, others = v[c], old[c]  # both, because a branch would often be guessed wrong
+                total -= value[p] * ((mine if first <= c < last else others) - here)
+            v[n] = here + total / g[n]

@@ -17,8 +17,8 @@ from glug.simulation import Simulation
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 
-USUAL = 96  # cells along the domain: the beam is 21 thick
-FRAMES = 36
+USUAL = 64  # cells along the domain: the beam is 14 thick and has cells of three sizes
+FRAMES = 16  # until the tip has fallen two thirds of its height
 SOLVERS = {
     "regular": {"solver.viscosity": "multigrid"},
     "enhanced": {"solver.viscosity": "octree"},

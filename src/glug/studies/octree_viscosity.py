@@ -1,21 +1,25 @@
 """`glug bench octree-viscosity`: one viscous solve of a scene's frame on the regular grid and on octrees.
 
 It answers: how much does an octree save, in unknowns, time and memory, and is it faster than regular multigrid? The
-regular grid is also a tree without coarsening, so that the same code solves both. Seconds are those of a viscous step:
-`weights` (fractions and walls, the same for all), `adapt` (tree and numbers of faces), `assemble`, `transfer`, `setup`
-(of a multigrid hierarchy) and `solve`. Bytes are the peak above what the input takes, per unknown.
+regular grid is also a tree without coarsening, so that the same code solves both. Seconds are those of a viscous step
+whose memory has been in use before: `weights` (fractions and walls, the same for all), `adapt` (tree and numbers of
+faces), `assemble`, `transfer`, `setup` (of a multigrid hierarchy) and `solve`. Bytes are the peak above what the input
+takes, per unknown.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
+from glug.studies.viscosity_solve import chosen
 
-CASES = (("beam", 300), ("figure", 192), ("buckling-sheet", 96), ("melting", 64), ("letter-mixer", 96))
+CASES = (("beam", 200), ("figure", 128), ("buckling-sheet", 64), ("melting", 48), ("letter-mixer", 64))
 LIMIT = 4000
 # Name: on a tree, levels, band, preconditioner, tolerance.
 SOLVERS: dict[str, tuple[bool, int, int, str, float]] = {
@@ -31,42 +35,57 @@ SOLVERS: dict[str, tuple[bool, int, int, str, float]] = {
 }
 IN_SCENES = ("tree-1-level", "octree", "octree-multigrid", "regular-multigrid")
 STAGES = ("weights", "adapt", "assemble", "transfer", "setup", "solve")
+COUNT = "count"  # --solver count: unknowns only
+HEAD = ["case", "solver", "voxels", "unknowns", "fewer", "per row", "iterations", *(f"{s} s" for s in STAGES)]
+HEAD += ["step s", "M rows/s", "bytes/unknown"]
 
 
-def measure(case: str, n: int, solver: str, threads: int) -> dict[str, Any]:
-    """One viscous step in this process."""
+def capture(case: str, n: int, path: str) -> None:
+    """Write the frame of a library scene to a file, for the processes that measure it."""
+    import pickle
+
+    from glug.studies.octree_problems import frame
+
+    Path(path).write_bytes(pickle.dumps(frame(case, n)))
+
+
+def measure(case: str, n: int, solver: str, threads: int, path: str | None) -> dict[str, Any]:
+    """One viscous step in this process, after one that stops at once but takes as much memory."""
+    import pickle
+
     import psutil
 
     from glug.jit import set_threads
     from glug.studies.octree_problems import figure, frame
 
     set_threads(threads)
-    _step(figure(32), solver)  # loads or compiles the kernels
-    problem = frame(case, n)
+    _step(figure(32), solver, LIMIT)  # loads or compiles the kernels
+    problem = frame(case, n) if path is None else pickle.loads(Path(path).read_bytes())
     before = psutil.Process().memory_info().rss
-    result = _step(problem, solver)
+    _step(problem, solver, 1)
+    result = _step(problem, solver, LIMIT)
     return {**result, "voxels": problem.voxels, "bytes": isolated.peak_bytes() - before, "peak": isolated.peak_bytes()}
 
 
-def _step(frame: Any, solver: str) -> dict[str, Any]:
+def _step(frame: Any, solver: str, most: int) -> dict[str, Any]:
     from glug.physics.octree_viscosity import OctreeViscosity
     from glug.physics.viscosity import ViscosityProblem
 
     on_tree, levels, band, preconditioner, tolerance = SOLVERS[solver]
-    limits: dict[str, Any] = {"tolerance": tolerance, "max_iterations": LIMIT, "solver": preconditioner}
+    limits: dict[str, Any] = {"tolerance": tolerance, "max_iterations": most, "solver": preconditioner}
+    velocity = tuple(u.copy() for u in frame.velocity)
     begin = time.perf_counter()
     problem = ViscosityProblem.build(frame.grid, frame.phi, frame.solid, frame.diffusion)
     built = time.perf_counter() - begin
     seconds = dict.fromkeys(STAGES, 0.0)
-    leaves, entries = frame.voxels, 0
+    entries = 0
     if on_tree:
         octree = OctreeViscosity.build(problem, frame.diffusion, levels=levels, band=band)
-        stats = octree.solve(frame.velocity, **limits)
+        stats = octree.solve(velocity, **limits)
         seconds |= octree.seconds
         entries = octree.system.entries
-        leaves = int(_leaves(octree))
     else:
-        stats = problem.solve(frame.velocity, **limits)
+        stats = problem.solve(velocity, **limits)
     total = time.perf_counter() - begin
     seconds["weights"] += built
     seconds["solve"] = stats.seconds
@@ -74,7 +93,6 @@ def _step(frame: Any, solver: str) -> dict[str, Any]:
     return {
         "unknowns": stats.unknowns,
         "entries": entries,
-        "leaves": leaves,
         "iterations": stats.iterations,
         "residual": stats.residual,
         "seconds": seconds,
@@ -82,50 +100,87 @@ def _step(frame: Any, solver: str) -> dict[str, Any]:
     }
 
 
-def _leaves(octree: Any) -> int:
-    """Leaves with liquid in them."""
-    import numpy as np
+def count(case: str, n: int) -> dict[str, int]:
+    """Voxels, and unknowns of the regular grid and of the octree, in this process."""
+    from glug.physics.octree_viscosity import Adapted
+    from glug.physics.viscosity import ViscosityProblem
+    from glug.studies.octree_problems import frame
 
-    level = octree.tree.level
-    wet = octree.regular.c[0] > 0
-    return sum(int(np.count_nonzero(wet & (level == l))) // 8**l for l in range(octree.tree.levels))
+    given = frame(case, n)
+    adapted = Adapted.to(ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion))
+    return {"voxels": given.voxels, "regular": adapted.regular.unknowns, "octree": adapted.faces.count}
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
     """A row per case and solver, each in its own process; --resolution measures the figure alone, on that grid."""
+    usual = dict(CASES) if options.resolution is None else {"figure": options.resolution}
+    sizes = dict.fromkeys(dict(CASES), options.resolution) if options.resolution else dict(CASES)
+    cases = [(case, sizes[case]) for case in chosen("case", options.case, usual, sizes)]
+    solvers = chosen("solver", options.solver, SOLVERS, SOLVERS if options.solver != COUNT else (COUNT,))
+    if solvers == (COUNT,):
+        return [row for case, n in cases for row in _counted(case, n, options)]
     threads = max(options.threads)
-    cases = CASES if options.resolution is None else (("figure", options.resolution),)
-    head = ["case", "solver", "voxels", "unknowns", "fewer", "per row", "iterations", *(f"{s} s" for s in STAGES)]
-    lines = [[*head, "step s", "bytes/unknown"]]
-    rows = []
+    lines, rows = [HEAD], []
     for case, n in cases:
-        chosen = SOLVERS if case in ("beam", "figure") else IN_SCENES
-        regular = None
-        for solver in chosen:
-            if options.solver not in (None, "all", solver):
-                continue
-            r = isolated.call(f"{__name__}:measure", case=case, n=n, solver=solver, threads=threads)
-            regular = regular or (r["unknowns"] if SOLVERS[solver][1] == 1 else None)
-            fewer = f"{regular / r['unknowns']:.2f}" if regular else "-"
-            per_row = f"{r['entries'] / r['unknowns']:.2f}" if r["entries"] else "-"
-            stages = [f"{r['seconds'][s]:.2f}" for s in STAGES]
-            numbers = [str(r["leaves"]), str(r["unknowns"]), fewer, per_row, str(r["iterations"]), *stages]
-            lines.append([f"{case} {n}", solver, *numbers, f"{r['total']:.2f}", f"{r['bytes'] / r['unknowns']:.0f}"])
-            options.say(aligned([lines[0], lines[-1]]))
-            rows.append(
-                BenchRow(
-                    f"{case}/viscosity",
-                    solver,
-                    n,
-                    dofs=r["unknowns"],
-                    threads=threads,
-                    iterations=r["iterations"],
-                    seconds=r["seconds"]["solve"],
-                    setup_seconds=r["total"] - r["seconds"]["solve"],
-                    peak_gb=r["peak"] / 1e9,
-                    residual=r["residual"],
-                )
-            )
+        shown = case in ("beam", "figure")
+        mine = [s for s in solvers if shown or s in IN_SCENES]
+        with tempfile.TemporaryDirectory() as folder:
+            path = None if shown or not mine else str(Path(folder) / "frame")
+            if path is not None:
+                isolated.call(f"{__name__}:capture", case=case, n=n, path=path)
+            found = {}
+            for solver in mine:
+                arguments = {"case": case, "n": n, "solver": solver, "threads": threads, "path": path}
+                found[solver] = r = isolated.call(f"{__name__}:measure", **arguments)
+                lines.append(_line(f"{case} {n}", solver, r, found.get("tree-1-level")))
+                options.say(aligned([HEAD, lines[-1]]))
+                rows.append(_row(case, n, solver, threads, r))
+        options.say(_gain(f"{case} {n}", found))
     options.say("")
     options.say(aligned(lines))
     return rows
+
+
+def _counted(case: str, n: int, options: BenchOptions) -> list[BenchRow]:
+    r = isolated.call(f"{__name__}:count", case=case, n=n)
+    options.say(
+        f"{case} {n}: {r['voxels']} voxels, {r['regular']} unknowns on the regular grid, {r['octree']} on the octree: "
+        f"{r['regular'] / r['octree']:.2f} times fewer"
+    )
+    return [BenchRow(f"{case}/viscosity", f"{COUNT}-{name}", n, dofs=r[name]) for name in ("regular", "octree")]
+
+
+def _line(case: str, solver: str, r: dict[str, Any], regular: dict[str, Any] | None) -> list[str]:
+    unknowns, seconds = r["unknowns"], r["seconds"]
+    fewer = f"{regular['unknowns'] / unknowns:.2f}" if regular else "-"
+    per_row = f"{r['entries'] / unknowns:.2f}" if r["entries"] else "-"
+    rate = f"{unknowns / seconds['assemble'] / 1e6:.2f}" if r["entries"] else "-"
+    stages = [f"{seconds[s]:.2f}" for s in STAGES]
+    numbers = [str(r["voxels"]), str(unknowns), fewer, per_row, str(r["iterations"]), *stages]
+    return [case, solver, *numbers, f"{r['total']:.2f}", rate, f"{r['bytes'] / unknowns:.0f}"]
+
+
+def _gain(case: str, found: dict[str, dict[str, Any]]) -> str:
+    """How much faster trees are than one without coarsening, and multigrid on them than on the regular grid."""
+    text = []
+    for name, other in (("octree", "tree-1-level"), ("octree-multigrid", "regular-multigrid")):
+        if name in found and other in found:
+            a, b = found[name], found[other]
+            solve = b["seconds"]["solve"] / a["seconds"]["solve"]
+            text.append(f"{name} / {other}: solve {solve:.2f}x, step {b['total'] / a['total']:.2f}x faster")
+    return f"{case}: {'; '.join(text)}" if text else ""
+
+
+def _row(case: str, n: int, solver: str, threads: int, r: dict[str, Any]) -> BenchRow:
+    return BenchRow(
+        f"{case}/viscosity",
+        solver,
+        n,
+        dofs=r["unknowns"],
+        threads=threads,
+        iterations=r["iterations"],
+        seconds=r["seconds"]["solve"],
+        setup_seconds=r["total"] - r["seconds"]["solve"],
+        peak_gb=r["peak"] / 1e9,
+        residual=r["residual"],
+    )

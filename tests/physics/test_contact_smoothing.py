@@ -1,0 +1,54 @@
+"""Where liquid meets a wall and air at once, more sweeps save iterations."""
+
+import numpy as np
+import pytest
+
+from glug.physics import contact_smoothing
+from glug.physics.octree_levels import octree_multigrid
+from glug.physics.octree_viscosity import OctreeViscosity
+from glug.physics.viscosity import ViscosityProblem
+from glug.studies.octree_problems import figure
+
+FRAME = figure(40)
+
+
+def problem() -> ViscosityProblem:
+    return ViscosityProblem.build(FRAME.grid, FRAME.phi, FRAME.solid, FRAME.diffusion)
+
+
+def iterations(on_octree: bool) -> int:
+    velocity = tuple(u.copy() for u in FRAME.velocity)
+    solver = OctreeViscosity.build(problem(), FRAME.diffusion) if on_octree else problem()
+    stats = solver.solve(velocity, tolerance=1e-6, max_iterations=60)
+    assert stats.converged
+    return stats.iterations
+
+
+@pytest.mark.parametrize("on_octree", [False, True])
+def test_a_figure_that_stands_on_a_floor_takes_few_iterations(on_octree, monkeypatch):
+    few = iterations(on_octree)
+    monkeypatch.setattr(contact_smoothing, "SWEEPS", 0)
+    monkeypatch.setattr("glug.physics.octree_levels.MORE_SWEEPS", 0)
+    assert few <= 12
+    assert iterations(on_octree) >= few + 3  # without them, the negative control
+
+
+def test_contact_cells_are_at_the_floor_and_at_the_surface():
+    marked = contact_smoothing.contact_cells(problem().system(), 1.0)
+    i, j, k = np.nonzero(marked)
+    floor = 0.02 * 0.3
+    height = FRAME.grid.corner[1] + FRAME.grid.dx * j - floor
+    assert len(j) > 20 and height.max() < contact_smoothing.REACH * FRAME.grid.dx
+    assert (np.abs(FRAME.phi[i, j, k]) < 2.0 * FRAME.grid.dx).all()
+
+
+def test_the_cycle_stays_symmetric():
+    octree = OctreeViscosity.build(problem(), FRAME.diffusion)
+    cycle = octree_multigrid(octree.tree, octree.place, octree.system, octree.regular, 1, 0)
+    rng = np.random.default_rng(0)
+    a, b = (octree.system.vector(rng.normal(size=octree.system.unknowns)) for _ in range(2))
+    ma, mb, scratch = (octree.system.vector(np.zeros(octree.system.unknowns)) for _ in range(3))
+    assert cycle(a, ma, scratch) > 0.0
+    cycle(b, mb, scratch)
+    one, two = (float((x[0] * y[0]).sum(dtype=np.float64)) for x, y in ((a, mb), (b, ma)))
+    assert abs(one - two) < 1e-6 * float(np.linalg.norm(a[0]) * np.linalg.norm(mb[0]))
