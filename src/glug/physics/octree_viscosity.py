@@ -21,7 +21,7 @@ from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.rigid_viscosity import ViscousBodies
 from glug.physics.viscosity import REPEATS, SWEEPS, ViscosityProblem
 from glug.physics.viscosity_levels import ViscosityLevel
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback, start_from_better
 from glug.solvers.low_rank import Coupled
 from glug.solvers.stats import SolveStats
 
@@ -126,12 +126,13 @@ class OctreeViscosity:
         if viscous is not None and low is not None:
             viscous.add_to(b, low)
         x = self.system.vector(start, np.float64)
+        whole = self.system if low is None else Coupled(self.system, low)
+        start_from_better(whole, b, x)
         setup = time.perf_counter() - begin
         largest = float(np.abs(b[0]).max(initial=0.0))
         finest = float(np.abs(b[0][0, 0, self.place[:, 1] == 0]).max(initial=0.0))
         share = finest / largest if finest > 0.0 else 1.0
         choices = preconditioners(self, solver)
-        whole = self.system if low is None else Coupled(self.system, low)
         stats = solve_with_fallback(whole, choices, b, x, tolerance * share, max_iterations, floor / share)
         stats = replace(stats, residual=stats.residual / share)
         begin = time.perf_counter()

@@ -45,7 +45,7 @@ from glug.physics.viscosity_levels import (
     hierarchy,
 )
 from glug.physics.wall_rows import WallRows, strain_rows
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
 from glug.solvers.direct import direct_solve
 from glug.solvers.low_rank import Coupled, LowRank
 from glug.solvers.multigrid import Multigrid
@@ -189,6 +189,8 @@ class ViscosityProblem:
         x = tuple(np.where(g > 0, u, np.float64(0.0)) for g, u in zip(system.mask, velocity))
         setup = time.perf_counter() - begin
         whole = system if low is None else Coupled(system, low)
+        # Liquid that falls onto what it sticks to will hardly move after all.
+        start_from_better(whole, b, x)
         choices = preconditioners(system, solver, low, jumps=self.jumps)
         stats = solve_with_fallback(whole, choices, b, x, tolerance, max_iterations, floor)
         if viscous is not None and low is not None:

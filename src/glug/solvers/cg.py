@@ -137,6 +137,15 @@ def conjugate_gradients(
     return finish(iteration, peak / scale, peak <= tolerance * scale)
 
 
+def start_from_better(system: System, b: Vector, x: Vector) -> None:
+    """Replace `x` by zero where that leaves a smaller residual, in place."""
+    r = zeros_like(system)
+    system.residual(b, x, r)
+    if largest(r, system.blocks) > largest(b, system.blocks):
+        for a in x:
+            a[:] = 0.0
+
+
 def solve_with_fallback(
     system: System,
     preconditioners: Sequence[Callable[[], Preconditioner]],

@@ -3,8 +3,9 @@
 It answers: how much does an octree save, in unknowns, time and memory, and is it faster than regular multigrid? The
 regular grid is also a tree without coarsening, so that the same code solves both. Seconds are those of a viscous step
 whose memory has been in use before: `weights` (fractions and walls, the same for all), `adapt` (tree and numbers of
-faces), `assemble`, `transfer`, `setup` (of a multigrid hierarchy) and `solve`. Bytes are the peak above what the input
-takes, per unknown.
+faces), `assemble`, `transfer`, `setup` (of a multigrid hierarchy) and `solve`; rows/s are those of `assemble`. Beside
+them is one product with the matrix: stored rows on trees, matrix-free on the regular grid. Bytes are the peak above
+what the input takes, per unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ IN_SCENES = ("tree-1-level", "octree", "octree-multigrid", "regular-multigrid")
 STAGES = ("weights", "adapt", "assemble", "transfer", "setup", "solve")
 COUNT = "count"  # --solver count: unknowns only
 HEAD = ["case", "solver", "voxels", "unknowns", "fewer", "per row", "iterations", *(f"{s} s" for s in STAGES)]
-HEAD += ["step s", "M rows/s", "bytes/unknown"]
+HEAD += ["step s", "M rows/s", "product ns/row", "bytes/unknown"]
 
 
 def capture(case: str, n: int, path: str) -> None:
@@ -87,17 +88,32 @@ def _step(frame: Any, solver: str, most: int) -> dict[str, Any]:
     else:
         stats = problem.solve(velocity, **limits)
     total = time.perf_counter() - begin
+    product = _product(octree.system if on_tree else problem.system())
     seconds["weights"] += built
     seconds["solve"] = stats.seconds
     seconds["setup"] = total - sum(v for k, v in seconds.items() if k != "setup")
     return {
         "unknowns": stats.unknowns,
         "entries": entries,
+        "product": product,
         "iterations": stats.iterations,
         "residual": stats.residual,
         "seconds": seconds,
         "total": total,
     }
+
+
+def _product(system: Any) -> float:
+    """Seconds of one product with the matrix."""
+    from glug.solvers.cg import zeros_like
+
+    q = zeros_like(system)
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        system.apply(system.mask, q)
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds)
 
 
 def count(case: str, n: int) -> dict[str, int]:
@@ -157,7 +173,8 @@ def _line(case: str, solver: str, r: dict[str, Any], regular: dict[str, Any] | N
     rate = f"{unknowns / seconds['assemble'] / 1e6:.2f}" if r["entries"] else "-"
     stages = [f"{seconds[s]:.2f}" for s in STAGES]
     numbers = [str(r["voxels"]), str(unknowns), fewer, per_row, str(r["iterations"]), *stages]
-    return [case, solver, *numbers, f"{r['total']:.2f}", rate, f"{r['bytes'] / unknowns:.0f}"]
+    product = f"{1e9 * r['product'] / unknowns:.1f}"
+    return [case, solver, *numbers, f"{r['total']:.2f}", rate, product, f"{r['bytes'] / unknowns:.0f}"]
 
 
 def _gain(case: str, found: dict[str, dict[str, Any]]) -> str:
