@@ -44,12 +44,6 @@ def test_an_octree_in_a_flat_scene_is_refused():
         Scene(**flat, solver={"viscosity": "octree"})
 
 
-def test_an_octree_with_free_bodies_is_refused():
-    ball = {"name": "ball", "density": 500.0, "shape": {"kind": "sphere", "centre": [0.5, 0.9, 0.5], "radius": 0.05}}
-    with pytest.raises(SceneError, match=r"solver\.viscosity.*bodies"):
-        Scene(**BLOB, solids=[ball], solver={"viscosity": "octree"})
-
-
 @pytest.mark.slow
 def test_the_beam_bends_with_enhanced_gradients_and_is_stiffer_with_sloped_ones():
     falls = {name: fall(96, overrides, 12)[-1] for name, overrides in SOLVERS.items()}
