@@ -46,6 +46,7 @@ def test_an_octree_in_a_flat_scene_is_refused():
 
 @pytest.mark.slow
 def test_the_beam_bends_with_enhanced_gradients_and_is_stiffer_with_sloped_ones():
-    falls = {name: fall(96, overrides, 12)[-1] for name, overrides in SOLVERS.items()}
-    assert falls["enhanced"] == pytest.approx(falls["regular"], rel=0.05)
-    assert falls["sloped"] < falls["enhanced"] - 0.02 * falls["regular"]
+    falls = {name: fall(64, overrides, 8) for name, overrides in SOLVERS.items()}
+    end = falls["regular"][-1]
+    assert np.abs(falls["enhanced"] - falls["regular"]).max() < 0.05 * end
+    assert falls["sloped"][-1] < falls["regular"][-1] - 0.05 * end

@@ -47,11 +47,10 @@ def study(options: StudyOptions) -> list[StudyRow]:
     regular = falls["regular"]
     rows = []
     for name, curve in falls.items():
-        cells = n // 2 if name == "regular-half" else n
         for quarter in (1, 2, 3, 4):
             frame = FRAMES * quarter // 4
-            rows.append(StudyRow("octree-beam", name, cells, f"fall_{frame}", "value", curve[frame - 1]))
+            rows.append(StudyRow("octree-beam", name, n, f"fall_{frame}", "value", curve[frame - 1]))
         off = curve - regular
         worst = float(off[np.abs(off).argmax()] / regular[-1])
-        rows.append(StudyRow("octree-beam", name, cells, "difference", "value", worst))
+        rows.append(StudyRow("octree-beam", name, n, "difference", "value", worst))
     return rows
