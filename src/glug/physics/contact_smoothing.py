@@ -7,7 +7,8 @@ over it more often costs little.
 
 import numpy as np
 
-from glug.grids.tiles import active_blocks
+from glug.grids import kernels as kernels_tiles
+from glug.grids.tiles import TILE, active_blocks
 from glug.physics import kernels_contact
 from glug.physics.viscosity_levels import ViscosityLevel
 from glug.solvers import kernels
@@ -27,6 +28,22 @@ def contact_cells(level: ViscosityLevel, full: float) -> np.ndarray:
     return marked
 
 
+def tiles_with(marked: np.ndarray) -> np.ndarray:
+    """Whether a tile has a marked cell."""
+    found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
+    kernels_tiles.active_tiles(marked, TILE, found)
+    return found
+
+
+def whole_tiles(marked: np.ndarray) -> np.ndarray:
+    """1 at all cells of tiles that have a marked one."""
+    nx, ny, nz = marked.shape
+    cells = tiles_with(marked).view(np.uint8)
+    for axis in range(3):
+        cells = cells.repeat(TILE, axis=axis)
+    return np.ascontiguousarray(cells[:nx, :ny, :nz])
+
+
 class ContactSmoother:
     """A smoother, and more sweeps over contact lines before and after it.
 
@@ -42,7 +59,7 @@ class ContactSmoother:
         if id(level) not in self._parts:
             size = round(level.dx / self._finest)
             sweeps = SWEEPS // size
-            blocks = coloured(active_blocks(contact_cells(level, size**3))) if sweeps else ()
+            blocks = coloured(active_blocks(whole_tiles(contact_cells(level, size**3)))) if sweeps else ()
             self._parts[id(level)] = sweeps, [b for b in blocks if len(b)]
         return self._parts[id(level)]
 

@@ -8,7 +8,6 @@ level costs a fraction of one in compressed rows, so the extra samples are cheap
 
 import numpy as np
 
-from glug.grids import kernels as kernels_tiles
 from glug.grids import kernels_octree_transfer as kernels
 from glug.grids.coarsen import gather, weights_at
 from glug.grids.octree import Octree
@@ -16,7 +15,7 @@ from glug.grids.octree_transfer import fields_of
 from glug.grids.regular import FACES
 from glug.grids.tiles import TILE
 from glug.physics.contact_smoothing import SWEEPS as MORE_SWEEPS
-from glug.physics.contact_smoothing import ContactSmoother, contact_cells
+from glug.physics.contact_smoothing import ContactSmoother, contact_cells, tiles_with
 from glug.physics.viscosity_levels import ViscosityLevel, coarser, hierarchy
 from glug.solvers.cg import Vector
 from glug.solvers.csr import BlockGaussSeidel, CsrSystem
@@ -69,10 +68,8 @@ class OctreeLevel:
 
 def in_tiles(marked: np.ndarray, place: np.ndarray) -> np.ndarray:
     """Whether a face of the finest level is in a tile that has a marked cell."""
-    found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
-    kernels_tiles.active_tiles(marked, TILE, found)
     i, j, k = (place[:, a] // TILE for a in (2, 3, 4))
-    return found[i, j, k] & (place[:, 1] == 0)
+    return tiles_with(marked)[i, j, k] & (place[:, 1] == 0)
 
 
 class OctreeSmoother:
