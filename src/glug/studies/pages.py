@@ -32,11 +32,13 @@ def panels(rows: Sequence[StudyRow]) -> list[Panel]:
         numbers = sorted({row.grid for row in members})
         if len(numbers) < 2:
             continue
-        lines = []
+        known = sorted({(row.grid, row.published) for row in members if row.published is not None})
+        shared = len(known) == len({grid for grid, _ in known})  # by all tables
+        lines = [Line("published", [n for n, _ in known], [v for _, v in known])] if known and shared else []
         for table in dict.fromkeys(row.table for row in members):
             mine = [row for row in members if row.table == table]
             grid = [row.grid for row in mine]
-            if any(row.published is not None for row in mine):
+            if not shared and any(row.published is not None for row in mine):
                 lines.append(Line("published", grid, [row.published for row in mine]))
             lines.append(Line(f"ours, {table}" if not lines else table, grid, [row.ours for row in mine], dots=True))
         title = quantity if norm == "value" else f"{quantity}: {norm} error"
