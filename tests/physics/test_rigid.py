@@ -110,6 +110,7 @@ def test_an_axle_leaves_its_own_rotation_alone() -> None:
         bodies.grid,
         [Inertia(b.number, b.centre, b.density, b.mass, b.inertia, free) for b in bodies.bodies],
         bodies.faces,
+        bodies.beside,
         bodies.M,
         np.zeros((1, 6)),
         np.zeros(1),

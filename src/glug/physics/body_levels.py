@@ -6,7 +6,8 @@ Smoothing knows the bodies' velocity at its beginning only: that converges as lo
 sweeps leave of A, so light and thin bodies count with a limited part of S.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -102,17 +103,25 @@ class BodyGrids:
 
     def coarser(self, fine: PressureLevel) -> list[PressureLevel]:
         """The levels below."""
-        return hierarchy(fill(fine, self.bodies, FLUID * self._share * self.bodies.lightness))[1:]
+        with filled(fine, self.bodies, FLUID * self._share * self.bodies.lightness) as level:
+            return hierarchy(level)[1:]
 
 
-def fill(fine: PressureLevel, bodies: RigidBodies, conduction: np.ndarray) -> PressureLevel:
-    """`fine` with bodies as liquid that passes pressure on `conduction` times as well."""
-    phi, liquid = fine.phi.copy(), fine.liquid.copy()
-    x, y, z = (link.copy() for link in fine.links)
-    ax, ay, az = (area.copy() for area in fine.area)
-    links, areas, diagonal = (x, y, z), (ax, ay, az), np.empty_like(fine.diagonal)
-    for a, f in enumerate(bodies.faces):
-        kernels_rigid.fill_bodies(a, f.index, f.body, f.closed, conduction, liquid, phi, links[a], areas[a])
-    kernels_pressure.sum_links(*links, liquid, diagonal)
-    blocks = active_blocks(liquid)
-    return replace(fine, phi=phi, liquid=liquid, area=areas, links=links, diagonal=diagonal, blocks=blocks)
+@contextmanager
+def filled(fine: PressureLevel, bodies: RigidBodies, conduction: np.ndarray) -> Iterator[PressureLevel]:
+    """`fine` with bodies as liquid that passes pressure on `conduction` times as well.
+
+    The few links and areas that differ are changed in place, and put back: copies would cost more than all the rest.
+    """
+    phi, liquid, diagonal = fine.phi.copy(), fine.liquid.copy(), np.empty_like(fine.diagonal)
+    kept = []
+    try:
+        for f, link, area, a in zip(bodies.faces, fine.links, fine.area, range(3)):
+            kept.append(np.empty((len(f.index), 2), np.float32))
+            kernels_rigid.fill_bodies(a, f.index, f.body, f.closed, conduction, liquid, phi, link, area, kept[-1])
+        kernels_pressure.sum_links(*fine.links, liquid, diagonal)
+        yield replace(fine, phi=phi, liquid=liquid, diagonal=diagonal, blocks=active_blocks(liquid))
+    finally:
+        for f, link, area, old in zip(bodies.faces, fine.links, fine.area, kept):
+            link.reshape(-1)[f.index] = old[:, 0]
+            area.reshape(-1)[f.index] = old[:, 1]

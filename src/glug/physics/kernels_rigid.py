@@ -37,8 +37,6 @@ def gather_rows(ends, index, closed, R, liquid, slot, cell, value, first):
         for a in range(ends.shape[0]):
             rows, widths = R[a], closed[a]
             for f in range(ends[a, n], ends[a, n + 1]):
-                if not widths[f] > 0.0:
-                    continue
                 above, below, _ = cells_beside(a, index[a][f], liquid.shape)
                 for side in range(2):
                     c = below if side == 1 else above
@@ -58,6 +56,17 @@ def gather_rows(ends, index, closed, R, liquid, slot, cell, value, first):
 
 
 @kernel(parallel=True)
+def add_masses(ends, closed, R, M):
+    """M[n] += sum of closed R R' over the faces from ends[n] to ends[n + 1]."""
+    m = R.shape[1]
+    for n in prange(ends.shape[0] - 1):
+        for f in range(ends[n], ends[n + 1]):
+            for i in range(m):
+                for j in range(m):
+                    M[n, i, j] += R[f, i] * closed[f] * R[f, j]
+
+
+@kernel(parallel=True)
 def write_motions(index, body, R, motions, out):
     """out = R times the motion of its body, at every face of `index`."""
     for f in prange(index.shape[0]):
@@ -68,13 +77,14 @@ def write_motions(index, body, R, motions, out):
 
 
 @kernel(parallel=True)
-def fill_bodies(axis, index, body, closed, conduction, liquid, distance, links, areas):
+def fill_bodies(axis, index, body, closed, conduction, liquid, distance, links, areas, kept):
     """Make the cells beside closed faces liquid and open those faces, in place; away from the grid's border.
 
-    Threads that meet in a cell write the same.
+    `kept` (n, 2) is what links and areas were. Threads that meet in a cell write the same.
     """
     wet, phi, link, area = liquid.reshape(-1), distance.reshape(-1), links.reshape(-1), areas.reshape(-1)
     for f in prange(index.shape[0]):
+        kept[f, 0], kept[f, 1] = link[index[f]], area[index[f]]
         passes = closed[f] * conduction[body[f]]
         if passes > 0.0:
             above, below, border = cells_beside(axis, index[f], liquid.shape)

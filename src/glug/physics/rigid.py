@@ -56,7 +56,8 @@ class RigidBodies:
 
     grid: Grid
     bodies: list[Inertia]
-    faces: list[_Faces]
+    faces: list[_Faces]  # that bodies close, if only in part; sorted by body
+    beside: list[_Faces]  # others whose velocity is a body's
     M: np.ndarray  # (n, m, m): mass matrices over rho dx^3
     velocity: np.ndarray
     lightness: np.ndarray  # (n,): the liquid's density over the body's, zero for those on an axle
@@ -72,7 +73,9 @@ class RigidBodies:
         local = np.full(1 + max(b.number for b in bodies), -1)
         local[[b.number for b in bodies]] = np.arange(len(bodies))
         centres = np.array([b.centre for b in bodies])
-        faces, M = [], np.zeros((len(bodies), m, m))
+        faces: list[_Faces] = []
+        beside: list[_Faces] = []
+        M = np.zeros((len(bodies), m, m))
         for a in grid.axes:
             assert solid.owner is not None and solid.clear is not None
             owner = solid.owner[a].reshape(-1)
@@ -86,16 +89,17 @@ class RigidBodies:
             points = (grid.corner + grid.dx * where)[:, : grid.dim]
             R = rigid_rows(points - centres[body][:, : grid.dim], a, np.zeros(grid.dim), grid.dim)
             closed = 1.0 - solid.clear[a].reshape(-1)[index].astype(np.float64)
-            faces.append(_Faces(index, body, closed, R))
-            for n, part in enumerate(_split(body, len(bodies))):
-                # No matrix product: its sums would depend on the threads of the linear algebra.
-                M[n] += np.einsum("ni,n,nj->ij", R[part], closed[part], R[part])
+            for chosen, found in ((closed > 0.0, faces), (closed <= 0.0, beside)):
+                at = np.flatnonzero(chosen)
+                found.append(_Faces(index[at], body[at], closed[at], R[at]))
+            ends = np.searchsorted(faces[-1].body, np.arange(len(bodies) + 1))
+            kernels_rigid.add_masses(ends, faces[-1].closed, faces[-1].R, M)
         for n, b in enumerate(bodies):
             cells = b.mass / (b.density * grid.dx**3)
             trusted = abs(np.trace(M[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
             M[n] = M[n] * (b.density / density) if trusted else true_mass(b, grid.dim) / (density * grid.dx**3)
         lightness = np.array([density / b.density if b.free is None else 0.0 for b in bodies])
-        return cls(grid, bodies, faces, M, np.zeros((len(bodies), m)), lightness)
+        return cls(grid, bodies, faces, beside, M, np.zeros((len(bodies), m)), lightness)
 
     @staticmethod
     def constrained_inverse(M: np.ndarray, body: Inertia) -> np.ndarray:
@@ -110,8 +114,9 @@ class RigidBodies:
 
     def write_as(self, motions: np.ndarray, velocity: Sequence[np.ndarray]) -> None:
         """The same for bodies that move with `motions` (n, m)."""
-        for a, f in zip(self.grid.axes, self.faces):
-            kernels_rigid.write_motions(f.index, f.body, f.R, motions, velocity[a].reshape(-1))
+        for a, *both in zip(self.grid.axes, self.faces, self.beside):
+            for f in both:
+                kernels_rigid.write_motions(f.index, f.body, f.R, motions, velocity[a].reshape(-1))
 
     def rows(self, liquid: np.ndarray) -> list[Rows]:
         """K' of every body: what a unit of its motion brings into the liquid cells."""
@@ -120,7 +125,7 @@ class RigidBodies:
         ends = np.zeros((3, count + 1), np.int64)
         for a, f in zip(self.grid.axes, self.faces):
             ends[a] = np.searchsorted(f.body, np.arange(count + 1))
-        most = 2 * sum(int(np.count_nonzero(f.closed)) for f in self.faces)
+        most = 2 * sum(len(f.index) for f in self.faces)
         cell, value = np.empty(most, np.int64), np.empty((most, m))
         slot, first = np.full(liquid.size, -1, np.int32), np.empty(count + 1, np.int64)
         index, closed, R = (tuple(getattr(f, name) for f in faces) for name in ("index", "closed", "R"))
@@ -157,9 +162,3 @@ def true_mass(body: Inertia, dim: int) -> np.ndarray:
     M[:3, :3] = body.mass * np.eye(3)
     M[3:, 3:] = body.inertia
     return M
-
-
-def _split(sorted_body: np.ndarray, count: int) -> list[slice]:
-    """Where each body's entries are in a list sorted by body."""
-    ends = np.searchsorted(sorted_body, np.arange(count + 1))
-    return [slice(a, b) for a, b in pairwise(ends)]

@@ -104,8 +104,9 @@ def _near(bodies: RigidBodies, weights: "StressWeights") -> "StressWeights":
     """The weights next to faces of bodies, zero elsewhere: few rows are left to look at."""
     shape = bodies.grid.shape
     near = np.zeros(shape, np.bool_)
-    for a, f in zip(bodies.grid.axes, bodies.faces):
-        at = np.unravel_index(f.index, tuple(n + (b == a) for b, n in enumerate(shape)))
+    for a, *both in zip(bodies.grid.axes, bodies.faces, bodies.beside):
+        index = np.concatenate([f.index for f in both])
+        at = np.unravel_index(index, tuple(n + (b == a) for b, n in enumerate(shape)))
         near[tuple(np.minimum(i, n - 1) for i, n in zip(at, shape))] = True
     for a in range(3):
         low, high = ([slice(None)] * 3 for _ in range(2))
