@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from glug.errors import SceneError
-from glug.physics import octree_viscosity
 from glug.scene import Scene
 from glug.simulation import Simulation
 from glug.studies.octree_beam import SOLVERS, fall
@@ -34,14 +33,6 @@ def test_a_blob_moves_on_an_octree_as_on_the_regular_grid():
     order_a, order_b = np.argsort(a.id[:, 0]), np.argsort(b.id[:, 0])
     moved = np.abs(b.velocity[order_b]).max()
     assert np.abs(a.velocity[order_a] - b.velocity[order_b]).max() < 0.05 * moved
-
-
-def test_auto_takes_the_tree_where_it_is_faster(monkeypatch):
-    assert "level" not in run(viscosity="auto").state.fields
-    monkeypatch.setattr(octree_viscosity, "WORTH", 1000)
-    assert "level" not in run(viscosity="auto").state.fields  # too few leaves are coarse
-    monkeypatch.setattr(octree_viscosity, "FEWER", 1.1)
-    assert run(viscosity="auto").state.fields["level"].max() >= 1
 
 
 def test_an_octree_in_a_flat_scene_is_refused():

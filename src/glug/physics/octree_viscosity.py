@@ -26,10 +26,6 @@ from glug.solvers.low_rank import Coupled
 from glug.solvers.stats import SolveStats
 
 LEVELS, BAND = 4, 2  # as the source has it: more levels or thinner bands gain nothing
-# Unknowns of the regular grid, and how many times fewer a tree must have, for multigrid to be faster on the tree
-# (`glug bench octree-viscosity`, the figure's step: slower at 5.6 million and 5.4 times fewer, 1.26 times faster at 13
-# million and 6.9 times fewer).
-WORTH, FEWER = 10_000_000, 6.0
 
 
 def tree_inside(m: Staggered, levels: int, band: int, finest: np.ndarray | None = None) -> Octree:
@@ -71,18 +67,6 @@ class Adapted:
         faces = tree.faces(regular.m)
         seconds = {"weights": ready - begin, "adapt": time.perf_counter() - ready}
         return cls(problem, regular, tree, faces, seconds)
-
-
-def adapted_if_faster(problem: ViscosityProblem, levels: int = LEVELS, band: int = BAND) -> Adapted | None:
-    """The tree for a problem that multigrid solves faster on it than on the regular grid; None for others."""
-    slips = problem.slip is not None or problem.friction is not None
-    if slips or problem.jumps or problem.bodies is not None or 3 * problem.grid.cells < WORTH:
-        return None
-    regular = sum(int(np.count_nonzero(m)) for m in problem.mass)
-    if regular < WORTH:
-        return None
-    adapted = Adapted.to(problem, levels, band)
-    return adapted if FEWER * adapted.faces.count <= regular else None
 
 
 class OctreeViscosity:

@@ -17,7 +17,7 @@ from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, bubble_tracking, heat
 from glug.physics.densities import distance_of, mobility_of
-from glug.physics.octree_viscosity import Adapted, OctreeViscosity, adapted_if_faster
+from glug.physics.octree_viscosity import Adapted, OctreeViscosity
 from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
@@ -303,12 +303,9 @@ class Step:
             self.solves["viscosity"] = stats
 
     def tree(self, problem: ViscosityProblem) -> Adapted | None:
-        """The octree for a viscous solve, when asked for or when it is faster."""
+        """The octree for a viscous solve, when asked for."""
         solver = self.setting.scene.solver
-        if solver.viscosity not in ("octree", "auto"):
-            return None
-        adapt = Adapted.to if solver.viscosity == "octree" else adapted_if_faster
-        return adapt(problem, solver.octree.levels, solver.octree.band)
+        return Adapted.to(problem, solver.octree.levels, solver.octree.band) if solver.viscosity == "octree" else None
 
     def split(
         self,
