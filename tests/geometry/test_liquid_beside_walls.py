@@ -29,3 +29,19 @@ def test_cells_beside_walls_are_inside(dim: int):
     nowhere = np.full_like(solid.distance, 1.0)
     assert (band_of(particles.start, grid, nowhere, 1)[inside] == 1).any()
     assert (liquid_distance(particles.position, particles.volume, particles.start, grid, nowhere)[inside] > 0.0).any()
+
+
+def test_a_dry_solid_holds_no_liquid_and_a_thread_in_a_slot_is_not_full():
+    grid = Grid(0.1, (24, 24, 24))
+    nodes = np.full(tuple(n + 1 for n in grid.shape), 1.0, np.float32)
+    nodes[:, :, :17] = -1.0  # solid cells up to layer 15
+    nodes[8:10] = 0.0  # a slot between two walls, one cell wide
+    x = grid.points(CENTRE)
+    thread = np.zeros(grid.shape, bool)
+    thread[8, 12, 4:14] = True
+    particles = Particles.empty()
+    particles.append(x[thread].astype(np.float32), volume=np.float32(0.1**3 / 8))
+    particles.sort(grid)
+    band = band_of(particles.start, grid, nodes, 2)
+    assert (band[:5] == 0).all()  # far from all particles, in the solid
+    assert (band[8, 12, 6:12] == 1).all()  # filled all around, by too few particles

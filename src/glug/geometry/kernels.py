@@ -276,29 +276,6 @@ def sign_distance(d, phi, reach):
 
 
 @kernel(parallel=True)
-def occupied_cells(start, out):
-    """1 in cells that hold particles, else 0."""
-    ni, nj, nk = out.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            row = (i * nj + j) * nk
-            for k in range(nk):
-                out[i, j, k] = start[row + k + 1] > start[row + k]
-
-
-@kernel(parallel=True)
-def classify_band(count, full, band):
-    """0 where the count of occupied cells around is zero, 2 where it is `full`, 1 in between."""
-    ni, nj, nk = band.shape
-    for i in prange(ni):
-        for j in range(nj):
-            for k in range(nk):
-                c = count[i, j, k]
-                band[i, j, k] = 0 if c < np.float32(0.5) else (2 if c > full - np.float32(0.5) else 1)
-
-
-@kernel(parallel=True)
 def filled_fraction(position, volume, start, band, corner, h, shape, spacing, radius, norm, out):
     """How much of a kernel (1 - (r/radius)^2)^3 of integral 1 / norm the particles fill.
 

@@ -30,16 +30,16 @@ REACH = 4  # samples on each side of the surface where phi is a distance
 
 
 def band_of(start: np.ndarray, grid: Grid, nodes: np.ndarray, reach: int) -> np.ndarray:
-    """0 where neither particles nor solids are within `reach` cells, 2 where these fill every cell that near, else 1.
+    """0 where no particle is within `reach` cells, 2 where particles and solids fill every cell that near, else 1.
 
-    `nodes` is the solid distance at cell corners: beside a wall there is nothing to occupy.
+    `nodes` is the solid distance at cell corners: beside a wall there is nothing to occupy. As many cells as in the
+    corner of a box hold particles at least: a thread in a narrow slot is not the inside of anything.
     """
-    occupied = grid.scalar()
-    kernels.occupied_cells(start, occupied)
-    kernels_band.fill_solid(nodes, np.float32(ON_SOLID * grid.dx), occupied)
+    filled = grid.scalar()
+    kernels_band.filled_cells(start, nodes, np.float32(ON_SOLID * grid.dx), filled)
     band = np.empty(grid.shape, np.int8)
-    full = np.float32((2 * reach + 1) ** grid.dim)
-    kernels.classify_band(box_sum(occupied, reach), full, band)
+    full, corner = np.float32((2 * reach + 1) ** grid.dim), np.float32((reach + 1) ** grid.dim)
+    kernels_band.classify_band(box_sum(filled, reach), full, corner, band)
     return band
 
 

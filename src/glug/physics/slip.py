@@ -186,7 +186,7 @@ class SurfaceRows:
         values = self._gather(x)
         product, before = self.rows @ values, self.faces.of(q)
         self.faces.put(product, q)
-        return float(values[: self.count] @ (product - before))
+        return float(np.einsum("i,i->", values[: self.count], product - before))  # not BLAS: its sums depend on threads
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         """r = b - A x on the faces."""
@@ -197,8 +197,10 @@ class SurfaceRows:
         """Sweeps of the kernels leave the faces as they are."""
         kept = self.faces.of(b)
         self.faces.put(HELD * self.faces.of(x), b)
-        yield
-        self.faces.put(kept, b)
+        try:
+            yield
+        finally:
+            self.faces.put(kept, b)
 
     def sweep(self, b: Vector, x: Vector, forward: bool) -> None:
         """Gauss-Seidel over the faces, in place."""

@@ -100,6 +100,8 @@ class ViscosityLevel:
         return nullcontext() if self.rows is None else self.rows.holding(b, x)
 
     def relax(self, b: Vector, x: Vector, before: Vector, keep: float, step: float) -> None:
+        if self.slip is not None:
+            raise NotImplementedError("polynomial smoothing does not see the rows of solids that slip")
         fields = self.m, self.c, self.e, self.f
         kernels.relax_polynomial(x, before, b, *fields, self.blocks, np.float32(keep), np.float32(step))
 

@@ -247,8 +247,9 @@ class Scene(Model):
                 raise fail("'ic-cg' does not go with separating walls; valid: 'multigrid'", "solver.pressure")
 
     def _check_slip(self) -> None:
+        one_for_all = len(set(self.domain.slip_length.values())) == 1
         for side, length in self.domain.slip_length.items():
-            if self.domain.sides[side] == "slip" and 0.0 < length < np.inf:
+            if self.domain.sides[side] == "slip" and 0.0 < length < np.inf and not one_for_all:
                 raise fail(
                     "a 'slip' side has no friction; slip lengths are those of 'closed' ones", "domain.slip_length"
                 )

@@ -39,7 +39,8 @@ class Setting:
             pairs[2] = ["open", "open"]
         low = tuple(float(x) if s[0] != "open" else -math.inf for x, s in zip(domain.lower, pairs))
         high = tuple(float(x) if s[1] != "open" else math.inf for x, s in zip(domain.upper, pairs))
-        lengths = [math.inf if sides[s] == "slip" else domain.slip_length[s] for s in SIDES]
+        own = {"slip": math.inf, "open": 0.0}
+        lengths = [own.get(sides[s], domain.slip_length[s]) for s in SIDES]
         slips = tuple(zip(lengths[::2], lengths[1::2]))
         lets_go = [domain.walls[side] == "separating" for side in SIDES]
         separating = tuple((a, b) for a, b in zip(lets_go[::2], lets_go[1::2]))

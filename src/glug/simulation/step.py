@@ -173,8 +173,8 @@ class Step:
             return
         start = np.array([reduced(body, bodies.grid.dim) for body in state.bodies])
         start[in_liquid] = bodies.velocity[in_liquid]
-        parts = state.contact, state.bodies, velocity, state.time, dt, start
-        state.contact, state.bodies = setting.contact.advance(*parts)
+        now = state.contact, state.bodies, velocity, state.time, dt
+        state.contact, state.bodies = setting.contact.advance(*now, start=start)
         change = np.array([reduced(body, bodies.grid.dim) for body in state.bodies]) - velocity
         state.pressed = steady_contact(setting, change / dt)
 
