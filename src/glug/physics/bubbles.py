@@ -88,6 +88,24 @@ class Bubbles:
         """Whether a bubble has more than LARGE cells."""
         return self.regions.cells[self.number] > LARGE
 
+    @property
+    def unfixed(self) -> np.ndarray:
+        """The number of the group without open air that every liquid component belongs to, -1 where there is none."""
+        return np.where(self.pinned, -1, np.arange(self._groups))[self._part_group]
+
+    @property
+    def anchors(self) -> np.ndarray:
+        """Whether a bubble is the largest of a group without open air.
+
+        Such a group knows its pressures up to a constant. A preconditioner that takes this bubble for open air is
+        definite, and no worse: the matrices differ by rank one, so all eigenvalues but that of the constant interlace.
+        """
+        found = np.zeros(len(self), dtype=bool)
+        order = np.argsort(-self.regions.cells[self.number], kind="stable")
+        groups, first = np.unique(self._bubble_group[order], return_index=True)
+        found[order[first[~self.pinned[groups]]]] = True
+        return found
+
     def only(self, chosen: np.ndarray) -> LowRank:
         """The bubbles where `chosen`, alone."""
         which = np.flatnonzero(chosen)

@@ -29,6 +29,7 @@ from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.rigid import RigidBodies
 from glug.physics.separation import HeldSystems, bounded_cells, lift_closed, opened
 from glug.physics.volume import VolumeCorrection
+from glug.solvers.balance import Balanced
 from glug.solvers.bounded import Bounds, direct_bounded, solve_bounded
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, largest, solve_with_fallback
 from glug.solvers.direct import direct_solve
@@ -37,6 +38,8 @@ from glug.solvers.low_rank import Coupled, LowRank, Rows, Woodbury
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
+
+LEAST_BALANCED = 500  # cells: sweeps alone solve smaller parts
 
 
 @dataclass
@@ -152,7 +155,8 @@ class PressureProblem:
 
         def multigrid() -> Preconditioner:
             if self._multigrid is None:
-                self._multigrid = Cycle(self.system, self._cycle())
+                cycle, loose = self._cycle(), self._unfixed()
+                self._multigrid = Cycle(self.system, cycle if loose is None else Balanced(cycle, self.system, loose))
             return self._multigrid
 
         def incomplete() -> Preconditioner:
@@ -161,20 +165,31 @@ class PressureProblem:
 
         return {"jacobi-cg": [jacobi], "ic-cg": [incomplete], "multigrid": [multigrid, jacobi]}[solver]
 
+    def _unfixed(self) -> np.ndarray | None:
+        """Number, by cell, the parts of the liquid whose pressure is known up to a constant; None without any."""
+        if self.bodies is not None:
+            return None
+        free, cells = self.components.free, self.components.cells
+        part = np.where(free, -1, np.arange(len(free))) if self.bubbles is None else self.bubbles.unfixed
+        large = np.bincount(part[part >= 0], cells[part >= 0]) >= LEAST_BALANCED
+        if not large.any():
+            return None
+        number = np.append(np.where(large, np.cumsum(large) - 1, -1), -1)  # the last for part -1
+        return np.append(number[part], -1).astype(np.int32)[self.components.label]
+
     def _cycle(self) -> Callable[[Vector, Vector, Vector], float]:
         """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones; or one with bodies."""
-        bubbles, smoother = self.bubbles, GaussSeidel(self.system.sweeps)
+        bubbles, smoother = self.bubbles, BodySmoother(self.system.sweeps)
         if self.bodies is not None and self.low_rank is not None:
             grids = BodyGrids(self.bodies, self.body_rows)
-            finest = grids.finest(self.system, self.low_rank)
-            return Multigrid([finest, *grids.coarser(self.system)], BodySmoother(self.system.sweeps))
-        if bubbles is None or len(bubbles) == 0:
-            return Multigrid(hierarchy(self.system), smoother)
-        large = bubbles.large
+            return Multigrid([grids.finest(self.system, self.low_rank), *grids.coarser(self.system)], smoother)
+        if bubbles is None:
+            return Multigrid(hierarchy(self.system), GaussSeidel(self.system.sweeps))
+        small, large = ~bubbles.large & ~bubbles.anchors, bubbles.large & ~bubbles.anchors
         levels: Sequence[Any] = (
-            hierarchy(self.system)
-            if large.all()
-            else bubble_hierarchy(self.system, bubbles.cells_of(~large), bubbles.only(~large))
+            bubble_hierarchy(self.system, bubbles.cells_of(small), bubbles.only(small))
+            if small.any()
+            else hierarchy(self.system)
         )
         cycle = Multigrid(levels, smoother)
         return Woodbury(cycle, self.system, bubbles.only(large)) if large.any() else cycle

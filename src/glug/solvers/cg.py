@@ -17,7 +17,7 @@ from glug.solvers.stats import SolveStats
 
 Vector = tuple[np.ndarray, ...]
 
-# The recurrence may run this far below the residual at its start before it is replaced by the true one:
+# The recurrence may run this far below the largest residual since its start before it is replaced by the true one:
 # float32 keeps about seven digits, of which cancellation in a stencil takes three.
 TRUST = 1e-3
 PATIENCE = 60  # iterations after which a preconditioner that should take a dozen is given up
@@ -116,12 +116,15 @@ def conjugate_gradients(
         before, energy = energy, preconditioner.energy(r, q, stepped=not true)
         if not energy > 0.0:  # a preconditioner that is not positive: directions would lead astray
             break
-        preconditioner.turn(d, r, energy / before if conjugate and before > 0.0 else 0.0)
+        # A recomputed residual may differ where |r|_inf does not show it, in smooth modes: its energy does.
+        begin_anew = not conjugate or (true and energy > before)
+        preconditioner.turn(d, r, 0.0 if begin_anew else energy / before)
         curvature = system.apply(d, q)
         if not curvature > 0.0:
             break
         peak = preconditioner.step(x, r, d, q, energy / curvature)
         iteration += 1
+        start = max(start, peak)  # a right-hand side may rise before it falls, and rounding with it
         true = peak <= max(tolerance * scale, TRUST * start)
         if true:
             # Replace the recurrence's residual by the true one. Where the two have drifted apart the
