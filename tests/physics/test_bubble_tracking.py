@@ -51,6 +51,16 @@ def test_a_void_stays_one_until_it_has_closed():
     np.testing.assert_array_equal(tracked.growth(volume, room, 0.1, 0.0), 0.0)
 
 
+def test_what_steps_lose_is_asked_for_beforehand():
+    memory, rest, room = BubbleMemory(expected=10.0), np.array([8.0, 2.0]), np.ones(2)
+    loss = memory.lost(np.array([7.8, 2.0]))
+    assert 0.0 < loss < 0.2
+    names = np.array([2, 3], np.int32)
+    growth = Tracked(BubbleMemory(names, rest, 4, loss=loss)).growth(rest, room, 1.0, 1.0)
+    np.testing.assert_allclose(growth, loss * rest / 10.0)  # though both have their volumes now
+    assert BubbleMemory().lost(rest) == 0.0  # nothing was asked for, or air was open
+
+
 def test_air_cut_off_from_the_open_keeps_the_volume_it_has():
     is_open = np.array([True, False])
     np.testing.assert_array_equal(shared([[1, 1]], [np.inf], [100.0, 4.0], is_open), [np.inf, 4.0])

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -220,9 +221,10 @@ class Step:
         regions = bubbles.regions
         volume = regions.volume(problem.grid, problem.solid.openness, fraction)
         tracked = bubble_tracking.follow(state.bubbles, state.particles, regions, volume)
-        state.bubbles = tracked.memory
         room, strength = regions.cells * problem.grid.dx**3, self.setting.scene.solver.volume_correction
         bubbles.growth = tracked.growth(volume, room, dt, strength)
+        expected = np.inf if regions.open.any() else float((volume + bubbles.growth * dt).sum())
+        state.bubbles = replace(tracked.memory, expected=expected)
         self.bubbles = [
             {"id": int(name), "volume": float(v), "rest": float(rest), "cells": int(cells)}
             for name, v, rest, cells in zip(tracked.memory.names, volume, tracked.memory.rest, regions.cells)
