@@ -129,7 +129,8 @@ class ViscosityProblem:
     ) -> None:
         """Take solids that slip out of the masses, and add what their surfaces do."""
         assert slip.surface is not None
-        for a, m in enumerate(self.mass):
+        for a in self.grid.axes:
+            m = self.mass[a]
             m *= slip.open_volume(self.grid, FACES[a])
             touched = strained(a, self.weights) & (self.solid_faces[a] == 0)
             np.maximum(m, np.float32(LEAST_MASS), out=m, where=touched)
@@ -141,6 +142,8 @@ class ViscosityProblem:
         if freed is not None:
             share *= freed[at] == 0
         share *= np.broadcast_to(np.asarray(diffusion, np.float64), self.grid.shape)[at]
+        if not share.any():
+            return
         surface, share = surface.chosen(share > 0), share[share > 0]
         motion = np.zeros_like(surface.point)
         if self.solid.velocity is not None:
@@ -380,10 +383,9 @@ def strained(axis: int, weights: StressWeights) -> np.ndarray:
     """The faces of `axis` on which a stress acts."""
     shape = tuple(n + (b == axis) for b, n in enumerate(weights.cell.shape))
     found = np.zeros(shape, np.bool_)
-    parts = [(axis, np.moveaxis(weights.cell > 0, axis, 0))]
-    near = np.moveaxis(found, axis, 0)
-    near[:-1] |= parts[0][1]
-    near[1:] |= parts[0][1]
+    cell, near = np.moveaxis(weights.cell > 0, axis, 0), np.moveaxis(found, axis, 0)
+    near[:-1] |= cell
+    near[1:] |= cell
     for b in range(3):
         if b != axis:
             edge = np.moveaxis(weights.edges[3 - axis - b] > 0, b, 0)
