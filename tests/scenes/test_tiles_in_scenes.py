@@ -1,5 +1,6 @@
 """Liquid whose depths are affine tiles moves as without them; as one affine region it is too stiff."""
 
+import numpy as np
 import pytest
 
 import glug
@@ -12,6 +13,23 @@ def test_a_ball_runs_up_a_round_wall():
     share = compare("ball-in-circle", {"tiles": 8, "whole": "whole"}, 0.4, resolution=64)
     assert share["tiles"] < 0.07
     assert share["whole"] > 2.0 * share["tiles"]
+
+
+def test_particles_know_their_tile():
+    simulation = glug.Simulation(glug.load("ball-in-circle", {"domain.resolution": 64}))
+    first = simulation.frame().particles["tile"]
+    assert not first.any()  # nothing is solved yet
+    names = []
+    for _ in range(2):
+        simulation.step_once()
+        particles = simulation.state.particles
+        tile, cells = particles.tile[:, 0], particles.position / simulation.setting.dx
+        assert 0.05 < np.mean(tile > 0) < 0.95
+        for number in np.unique(tile[tile > 0]):
+            mine = cells[tile == number]
+            assert (np.ptp(mine, axis=0) < 8.5).all()  # it has moved a little since
+        names.append(set(tile.tolist()))
+    assert len(names[0] & names[1]) > 0.8 * len(names[0])
 
 
 @pytest.mark.parametrize("value", [3, -1, True, "big", 16.5])

@@ -15,7 +15,8 @@ class Particles:
 
     position [m], velocity [m/s], volume [m3], age [s]: float32; id: int32, never reused.
     Optional: affine (n, 9) the velocity gradient times dx, by rows; temperature [C]; viscosity [Pa s]; liquid
-    (int32, index of the scene's liquid); bubble (int32, the bubble beside it: see `physics.bubble_tracking`).
+    (int32, index of the scene's liquid); bubble (int32, the bubble beside it: see `physics.bubble_tracking`);
+    tile (int32, the affine region it is in, 0 in none).
     """
 
     attributes: dict[str, np.ndarray]
@@ -23,7 +24,7 @@ class Particles:
     start: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int32))  # first particle of every cell
 
     WIDTHS: ClassVar = {"position": 3, "velocity": 3, "affine": 9}
-    INTEGERS: ClassVar = ("id", "liquid", "bubble")
+    INTEGERS: ClassVar = ("id", "liquid", "bubble", "tile")
 
     @classmethod
     def empty(cls, names: tuple[str, ...] = ()) -> "Particles":

@@ -19,6 +19,13 @@ from glug.physics import kernels_contrast as contrast
 from glug.physics.pressure_levels import PressureLevel
 from glug.solvers.cg import Vector
 
+MOST_AVERAGED = 30.0  # contrast up to which links that are averaged take less time (10 iterations against 6 at 10:1)
+
+
+def contrast_of(mobility: Staggered) -> float:
+    """The heaviest density over the lightest."""
+    return max(float(m.max()) for m in mobility) / min(float(m.min()) for m in mobility)
+
 
 @dataclass
 class ContrastLevel(PressureLevel):

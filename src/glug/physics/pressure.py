@@ -24,7 +24,7 @@ from glug.physics.body_levels import BodyGrids, BodySmoother
 from glug.physics.bubble_levels import bubble_hierarchy
 from glug.physics.bubbles import Bubbles
 from glug.physics.components import Components, find_components
-from glug.physics.contrast_levels import ContrastLevel
+from glug.physics.contrast_levels import MOST_AVERAGED, ContrastLevel, contrast_of
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.rigid import RigidBodies
 from glug.physics.separation import HeldSystems, bounded_cells, lift_closed, opened
@@ -80,7 +80,7 @@ class PressureProblem:
             for link, m in zip(links, mobility):
                 link *= m
             kernels_pressure.sum_links(*links, liquid, diagonal)
-        level = PressureLevel if mobility is None else ContrastLevel
+        level = ContrastLevel if mobility is not None and contrast_of(mobility) > MOST_AVERAGED else PressureLevel
         system = level(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
         return cls(grid, solid, liquid, find_components(liquid, solid.area, links), system, bodies)
 

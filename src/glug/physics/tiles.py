@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glug.grids.regular import Staggered
+from glug.particles.storage import Particles
 from glug.physics import kernels
 from glug.physics.affine_regions import Regions, deep_cells, find_regions
 from glug.physics.pressure import PressureProblem
@@ -26,6 +27,7 @@ class TiledPressure:
 
     problem: PressureProblem
     regions: Regions
+    tile: int = 0  # cells; 0 where regions are not cut
 
     @classmethod
     def build(
@@ -40,7 +42,20 @@ class TiledPressure:
         inside = np.zeros(grid.shape, np.bool_)
         for fluid in [liquid] if parts is None else parts:
             inside |= deep_cells(fluid, open_cells & ~fluid, problem.solid.area, band, grid.dim)
-        return cls(problem, find_regions(grid, inside, tile))
+        return cls(problem, find_regions(grid, inside, tile), tile)
+
+    def mark(self, particles: Particles) -> None:
+        """Give every particle the number of its region, 0 outside; the particles are sorted.
+
+        A tile's is 1 + i + 101 j + 101^2 k by its place in the lattice, so that it stays the same from step to step.
+        """
+        grid, regions = self.problem.grid, self.regions
+        number = np.arange(1, regions.count + 1)
+        if self.tile:
+            place = np.floor(((regions.centre - grid.corner) / grid.dx + grid.lo) / self.tile).astype(np.int64)
+            number = 1 + np.maximum(place, 0)[:, : grid.dim] @ np.array([1, 101, 101**2])[: grid.dim]
+        named = np.append(number, 0).astype(np.int32)[regions.label.ravel()]  # a label of -1 is the last
+        particles.tile[:, 0] = np.repeat(named, np.diff(particles.start[:-1]))
 
     def densities(self) -> np.ndarray:
         """Of the regions, relative to the reference: one over the link inside."""

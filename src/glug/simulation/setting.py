@@ -101,6 +101,8 @@ class Setting:
             names.append("liquid")
         if self.closed_air:
             names.append("bubble")
+        if self.scene.solver.tiles:
+            names.append("tile")
         return tuple(names)
 
     @cached_property

@@ -86,6 +86,8 @@ class Step:
             if setting.closed_air:
                 self.track_bubbles(problem, fraction, dt)
             self.tiled = self.tiles(problem, others)
+            if self.tiled is not None and state.particles.has("tile"):
+                self.tiled.mark(state.particles)
             problem.freed = self.freed_before(grid, solid)
             correction = self.volume_correction(grid, fraction, dt)
             del fraction

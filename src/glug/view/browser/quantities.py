@@ -14,6 +14,7 @@ _KNOWN = (
     ("viscosity", "viscosity", "Pa s", "log"),
     ("temperature", "temperature", "°C", "linear"),
     ("bubble", "bubble", "", "category"),
+    ("tile", "tile", "", "category"),
     ("liquid", "liquid", "", "category"),
     ("age", "age", "s", "linear"),
 )
@@ -51,7 +52,7 @@ def surface_values(folder: RunFolder, index: int, mesh: SurfaceMesh, quantity: s
     from scipy.spatial import cKDTree
 
     # Categories have no mean, except two that mix.
-    several = quantity in ("liquid", "bubble") and values.max() > 1
+    several = quantity in ("liquid", "bubble", "tile") and values.max() > 1
     count = 1 if several else min(NEIGHBOURS, len(values))
     tree = cKDTree(data["position"], balanced_tree=False, compact_nodes=False)
     _, nearest = tree.query(mesh.vertices, k=[*range(1, count + 1)])
