@@ -81,6 +81,27 @@ def set_velocity(axis, u, label, boxes, centre, v):
 # -- the matrix of the free faces ----------------------------------------------------------------------------
 
 
+@kernel(parallel=True)
+def link_pressures(axis, cell, number, label, link, lower, upper, lower_region, upper_region, links, spring, diagonal):
+    """Neighbours of every pressure along `axis`: their numbers, their regions, and the link to the lower one.
+
+    Links to what is neither (air) tie the pressure down: `spring`; all but those to regions add up to the `diagonal`.
+    """
+    nj, nk = label.shape[1], label.shape[2]
+    di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+    for n in prange(len(cell)):
+        c = np.int64(cell[n])
+        i, j, k = c // (nj * nk), c // nk % nj, c % nk
+        below, above = label[i - di, j - dj, k - dk], label[i + di, j + dj, k + dk]
+        down = link[i, j, k] if below < 0 else ZERO
+        up = link[i + di, j + dj, k + dk] if above < 0 else ZERO
+        lower[n], upper[n] = number[i - di, j - dj, k - dk], number[i + di, j + dj, k + dk]
+        lower_region[n], upper_region[n] = below, above
+        links[n] = down if lower[n] >= 0 else ZERO
+        spring[n] += (ZERO if lower[n] >= 0 else down) + (ZERO if upper[n] >= 0 else up)
+        diagonal[n] += down + up
+
+
 @kernel
 def find_segments(lower, upper, rows, pad, longest, table):
     """Cut the numbers into segments of at most `longest`, the length of the pad; returns how many.

@@ -91,27 +91,18 @@ class TileSystem:
         whole = np.zeros(size, np.float32)  # the diagonal
         self._spring = np.zeros(size, np.float32)  # what ties pressures to air
         self._links = [np.zeros(size, np.float32) for _ in range(3)]
-        label = regions.label.ravel()
+        n = self.pressures
+        lower, upper = np.empty((3, n), np.int32), np.empty((3, n), np.int32)
+        below, above = np.empty((3, n), np.int32), np.empty((3, n), np.int32)  # the regions there
+        for a in range(3):
+            found = lower[a], upper[a], below[a], above[a], self._links[a], self._spring, whole
+            kernels.link_pressures(a, self.cell, number, regions.label, level.links[a], *found)
         place = np.unravel_index(self.cell, ordinary.shape)
-        stride = (ordinary.shape[1] * ordinary.shape[2], ordinary.shape[2], 1)
-        neighbours: list[list[np.ndarray]] = [[], []]
-        groups = []
-        for side in (0, 1):
-            for a in range(3):
-                beside = self.cell + (stride[a] if side else -stride[a])
-                where = tuple(p + side * (b == a) for b, p in enumerate(place))
-                link = np.where(label[beside] < 0, level.links[a][where], np.float32(0.0))
-                whole[: self.pressures] += link
-                target = number.ravel()[beside]
-                self._spring[: self.pressures] += np.where(target < 0, link, np.float32(0.0))
-                neighbours[side].append(target)
-                if side == 0:
-                    self._links[a][: self.pressures] = np.where(target >= 0, link, np.float32(0.0))
-                groups.append(self._face_segments(a, side, label[beside], place))
+        groups = [self._face_segments(a, 0, below[a], place) for a in range(3)]
+        groups += [self._face_segments(a, 1, above[a], place) for a in range(3)]
         table = np.empty((self.pressures, 8), np.int64)
-        lower, upper = np.stack(neighbours[0]), np.stack(neighbours[1])
-        found = kernels.find_segments(lower, upper, self._rows, self._pad, LONGEST, table)
-        self._table = table[:found].copy()
+        count = kernels.find_segments(lower, upper, self._rows, self._pad, LONGEST, table)
+        self._table = table[:count].copy()
         self._chunks = _chunks(self._table[:, 1])
         self._sums = np.zeros(len(self._chunks) - 1)
         self._face_table = np.concatenate([g[0] for g in groups])

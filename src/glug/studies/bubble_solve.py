@@ -90,12 +90,13 @@ def _solve(n: int, case: str) -> dict[str, Any]:
 
 
 def measure(n: int, case: str, threads: int) -> dict[str, Any]:
-    """Solve once in this process, after a small one that loads or compiles the kernels."""
+    """The faster of two solves in this process, after a small one that loads or compiles the kernels."""
     from glug.jit import set_threads
 
     set_threads(threads)
     _solve(32, case)
-    return {**_solve(n, case), "peak": isolated.peak_bytes()}
+    found = min((_solve(n, case) for _ in range(2)), key=lambda r: r["seconds"] + r["setup"])
+    return {**found, "peak": isolated.peak_bytes()}
 
 
 def measure_cooler(n: int, threads: int) -> dict[str, Any]:

@@ -53,12 +53,13 @@ def pool(deep: int):  # type: ignore[no-untyped-def]
 
 
 def measure(deep: int, case: str, threads: int) -> dict[str, Any]:
-    """Project once in this process, after a small one that loads or compiles the kernels."""
+    """The faster of two projections in this process, after a small one that loads or compiles the kernels."""
     from glug.jit import set_threads
 
     set_threads(threads)
     _run(LEAST, case)
-    return {**_run(deep, case), "peak": isolated.peak_bytes()}
+    found = min((_run(deep, case) for _ in range(2)), key=lambda r: r["seconds"] + r["setup"])
+    return {**found, "peak": isolated.peak_bytes()}
 
 
 def _run(deep: int, case: str) -> dict[str, Any]:
