@@ -46,8 +46,8 @@ def face_moments(axis, label, boxes, centre, moments):
 
 
 @kernel(parallel=True)
-def velocity_moments(axis, u, label, boxes, centre, sums):
-    """sums[region] += f u of the faces of `axis`."""
+def region_velocity(axis, u, label, boxes, centre, v, write):
+    """On the faces of `axis`, u = v . f of their region if `write`; otherwise v += f u; `v` (regions, 4)."""
     for slot in prange(len(boxes)):
         region = np.int64(slot)
         for i in range(boxes[region, 0], boxes[region, 1] + (axis == 0)):
@@ -55,27 +55,16 @@ def velocity_moments(axis, u, label, boxes, centre, sums):
             for j in range(boxes[region, 2], boxes[region, 3] + (axis == 1)):
                 y = j + 0.5 * (axis != 1) - centre[region, 1]
                 for k in range(boxes[region, 4], boxes[region, 5] + (axis == 2)):
-                    if owned(label, region, axis, i, j, k):
-                        z = k + 0.5 * (axis != 2) - centre[region, 2]
-                        sums[region, 0] += u[i, j, k]
-                        sums[region, 1] += x * u[i, j, k]
-                        sums[region, 2] += y * u[i, j, k]
-                        sums[region, 3] += z * u[i, j, k]
-
-
-@kernel(parallel=True)
-def set_velocity(axis, u, label, boxes, centre, v):
-    """u = v . f on the faces of `axis`; `v` (regions, 4)."""
-    for slot in prange(len(boxes)):
-        region = np.int64(slot)
-        for i in range(boxes[region, 0], boxes[region, 1] + (axis == 0)):
-            x = i + 0.5 * (axis != 0) - centre[region, 0]
-            for j in range(boxes[region, 2], boxes[region, 3] + (axis == 1)):
-                y = j + 0.5 * (axis != 1) - centre[region, 1]
-                for k in range(boxes[region, 4], boxes[region, 5] + (axis == 2)):
-                    if owned(label, region, axis, i, j, k):
-                        z = k + 0.5 * (axis != 2) - centre[region, 2]
+                    if not owned(label, region, axis, i, j, k):
+                        continue
+                    z = k + 0.5 * (axis != 2) - centre[region, 2]
+                    if write:
                         u[i, j, k] = v[region, 0] + v[region, 1] * x + v[region, 2] * y + v[region, 3] * z
+                    else:
+                        v[region, 0] += u[i, j, k]
+                        v[region, 1] += x * u[i, j, k]
+                        v[region, 2] += y * u[i, j, k]
+                        v[region, 3] += z * u[i, j, k]
 
 
 # -- the matrix of the free faces ----------------------------------------------------------------------------

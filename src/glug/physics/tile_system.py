@@ -62,7 +62,7 @@ class RegionFaces:
         sums = np.zeros((len(self.boxes), 3, 4))
         for a in range(3):
             part = np.zeros((len(self.boxes), 4))
-            kernels.velocity_moments(a, velocity[a], self.label, self.boxes, self.centre, part)
+            kernels.region_velocity(a, velocity[a], self.label, self.boxes, self.centre, part, False)
             sums[:, a] = part * self.density[:, None]
         return self.respond(sums)
 
@@ -70,7 +70,7 @@ class RegionFaces:
         """Set the velocity of all faces of the regions."""
         for a in range(3):
             part = np.ascontiguousarray(v[:, a])
-            kernels.set_velocity(a, velocity[a], self.label, self.boxes, self.centre, part)
+            kernels.region_velocity(a, velocity[a], self.label, self.boxes, self.centre, part, True)
 
 
 class TileSystem:
