@@ -10,7 +10,7 @@ from glug.grids.kernels import TILE, block_range
 from glug.jit import kernel, prange
 
 HEAD = np.int64(4)
-LANES = np.int64(8)
+LANES = np.int64(16)  # float32 in the widest registers
 
 
 @kernel(inline=True)
@@ -33,7 +33,6 @@ def fit_rows(active, blocks):
 
     It may pass the end of the block, but not reach the next one, which is a tile away.
     """
-    inner = np.int64(active.shape[2]) - 1
     for t in prange(blocks.shape[0]):
         i0, i1, j0, j1, k0, k1 = block_range(blocks, t, active.shape)
         for i in range(i0, i1):
@@ -46,7 +45,7 @@ def fit_rows(active, blocks):
                 if last > first:
                     begin, end = np.int64(first), np.int64(last)
                     length = (end - begin + LANES - 1) // LANES * LANES
-                    end = max(end, min(begin + length, inner))
+                    end = max(end, min(begin + length, np.int64(k1) + TILE, np.int64(active.shape[2]) - 1))
                     begin = min(begin, max(end - length, np.int64(max(k0, np.uint64(1)))))
                     at = HEAD + 2 * (np.int64(i) % TILE * TILE + np.int64(j) % TILE)
                     blocks[t, at], blocks[t, at + 1] = begin, end

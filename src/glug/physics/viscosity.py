@@ -54,7 +54,7 @@ from glug.solvers.stats import SolveStats
 
 LEAST_MASS = 1e-3
 JUMP = 10.0  # ratio of neighbouring viscosities above which boxes smooth
-SWEEPS, REPEATS = 2, 2  # of the default cycle: fewer cost more time in iterations, more in sweeps
+SWEEPS, REPEATS = 2, 1  # of the default cycle: fewer cost more time in iterations, more in sweeps
 
 
 @dataclass(frozen=True)

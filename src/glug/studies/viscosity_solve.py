@@ -26,7 +26,7 @@ PUBLISHED_CASES = ("delta", "smooth")
 SOLVERS = ("default", "box", "chebyshev", "jacobi-mg", "jacobi-cg", "ic-cg", "pyamg", "scipy-cg")
 ASSEMBLED = ("ic-cg", "pyamg", "scipy-cg")
 LARGEST_ASSEMBLED = 128  # an assembled matrix of the next size does not fit
-BOX_SWEEPS = 2
+BOX_SWEEPS, BOX_REPEATS = 2, 2
 HEADER = ["case", "solver", "iterations", "set-up s", "solve s", "core-us/unknown", "GB", "residual"]
 
 # Aanjaneya et al. 2019, Table 2, 16 cores: iterations, seconds, GB.
@@ -63,7 +63,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
 
 
 def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any]:
-    from glug.physics.viscosity import REPEATS, preconditioners
+    from glug.physics.viscosity import preconditioners
     from glug.physics.viscosity_boxes import BoxSmoother
     from glug.physics.viscosity_levels import hierarchy
     from glug.solvers.cg import Cycle, solve_with_fallback
@@ -76,7 +76,7 @@ def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any
         "jacobi-mg": DampedJacobi(2, 0.5),
     }
     if solver in smoothers:
-        repeats = REPEATS if solver == "box" else 0
+        repeats = BOX_REPEATS if solver == "box" else 0
         choices: Any = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
     else:
         choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid", jumps=jumps)
