@@ -1,11 +1,12 @@
 """`glug bench viscosity-solve`: the published viscosity problem by every solver, beside the published figures.
 
 It answers one question: how many core-microseconds does an unknown cost, to a recomputed residual of 1e-6 of the
-right-hand side's, set-up included?
+right-hand side's, set-up included? A problem is solved once to load the kernels and, where that takes little time, the
+fastest of three more solves counts: runs solve step after step, and other programs only ever add to a time.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from glug.view.plot import Line, Panel, plot
 RESOLUTION = 128
 TOLERANCE = 1e-6
 LIMIT = 3000  # iterations
+TIMES, BRIEF = 3, 10.0  # solves, and seconds beyond which there are no more of them
 PUBLISHED_CASES = ("delta", "smooth")
 SOLVERS = ("default", "box", "chebyshev", "jacobi-mg", "jacobi-cg", "ic-cg", "pyamg", "scipy-cg")
 ASSEMBLED = ("ic-cg", "pyamg", "scipy-cg")
@@ -43,8 +45,19 @@ def measure(n: int, solver: str, case: str, threads: int) -> dict[str, Any]:
     from glug.jit import set_threads
 
     set_threads(threads)
-    _solve(24, solver, case)  # loads or compiles the kernels
-    return {**_solve(n, solver, case), "peak": isolated.peak_bytes()}
+    return fastest(lambda size: _solve(size, solver, case), n)
+
+
+def fastest(solve: Callable[[int], dict[str, Any]], n: int) -> dict[str, Any]:
+    """The fastest of a few solves of size `n`, one if they take long, and the peak memory of this process."""
+    solve(24)  # loads or compiles the kernels
+    best = solve(n)
+    begin = time.perf_counter()
+    for _ in range(TIMES):
+        if best["setup"] + best["seconds"] + time.perf_counter() - begin > BRIEF:
+            break
+        best = min(best, solve(n), key=lambda r: r["setup"] + r["seconds"])
+    return {**best, "peak": isolated.peak_bytes()}
 
 
 def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
