@@ -7,6 +7,7 @@ from glug.grids.regular import CENTRE, Grid
 from glug.particles.storage import Particles
 from glug.physics.air_regions import AirRegions, label_regions
 from glug.physics.bubble_tracking import BubbleMemory, Tracked, follow, inherit, rest_volumes, significant
+from glug.simulation.state import State
 
 
 def shared(edges, old_rest, volume, is_open=None):
@@ -23,6 +24,7 @@ def shared(edges, old_rest, volume, is_open=None):
         ([[1, 1, 1]], [5.0], [1.1, 2.0, 1.7]),  # a split
         ([[1, 1, 0], [0, 1, 1], [0, 0, 1]], [3.0, 2.0, 1.0], [1.3, 3.1, 1.4]),  # both at once
         ([[1, 0], [0, 0]], [3.0, 2.0], [2.5, 1.0][:2]),  # one vanishes, another has no ancestor
+        ([[1, 0], [0, 1], [0, 0]], [3.0, 0.0, 2.0], [2.5, 0.1]),  # one vanishes beside a bubble and a void
     ],
 )
 def test_rest_volume_is_conserved(edges, old_rest, volume):
@@ -59,6 +61,25 @@ def test_what_steps_lose_is_asked_for_beforehand():
     growth = Tracked(BubbleMemory(names, rest, 4, loss=loss)).growth(rest, room, 1.0, 1.0)
     np.testing.assert_allclose(growth, loss * rest / 10.0)  # though both have their volumes now
     assert BubbleMemory().lost(rest) == 0.0  # nothing was asked for, or air was open
+
+
+def test_air_without_volume_is_no_void():
+    fresh, nobody = np.array([True]), np.zeros(1, bool)
+    rest = rest_volumes(np.zeros((0, 1), bool), np.zeros(0), np.zeros(1), fresh, nobody)
+    assert 0.0 < rest[0] < 1e-200
+
+
+def test_a_sliver_of_air_has_the_room_that_solids_leave():
+    grid, air = Grid(0.5, (4, 4, 4)), np.zeros((4, 4, 4), bool)
+    air[1, 1, 1:3] = air[3, 3, 3] = True
+    openness = np.ones(air.shape, np.float32)
+    openness[1, 1, 1] = 0.05
+    np.testing.assert_allclose(regions_of(air).room(grid, openness), [1.05 / 8, 1.0 / 8], rtol=1e-6)
+
+
+def test_names_are_not_used_again_after_a_moment_without_air():
+    state = State(Particles.empty(("bubble",)), bubbles=BubbleMemory(next_name=7))
+    assert State.restore(state.save()).bubbles.next_name == 7
 
 
 def test_air_cut_off_from_the_open_keeps_the_volume_it_has():

@@ -74,8 +74,8 @@ class Tracked:
     def growth(self, volume: np.ndarray, room: np.ndarray, dt: float, strength: float) -> np.ndarray:
         """What every region is to gain [m3/s]; nothing where it is open.
 
-        volume, room  [m3] that it has, and that its cells have: of a void whose cells are almost full little is left to
-                      lose, but it lasts until particles come
+        volume, room  [m3] that it has, and that its cells have room for: of a void whose cells are almost full
+                      little is left to lose, but it lasts until particles come
         strength      scales the correction; 0 is none
         """
         wanted = np.where(np.isfinite(self.memory.rest), self.memory.rest, volume) - volume
@@ -96,7 +96,7 @@ def rest_volumes(
     fresh     whether particles without a past lie beside a new bubble: it is kept with the volume it has
     """
     old, new = edges.shape
-    rest = np.where(is_open, np.inf, volume)
+    rest = np.where(is_open, np.inf, np.maximum(volume, SMALLEST))
     pairs = np.argwhere(edges)
     graph = sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], old + pairs[:, 1])), shape=(old + new,) * 2)
     _, part = connected_components(graph, directed=False)
@@ -111,10 +111,10 @@ def rest_volumes(
             size = np.maximum(volume[mine], SMALLEST)
             rest[mine] = size / size.sum() * total
     lost = np.ones(old, dtype=bool) if new == 0 else ~edges.any(axis=1)
-    whole = np.isfinite(rest) & ~void
+    whole = np.isfinite(rest) & (rest > 0.0)
     if lost.any() and not is_open.any() and not fresh.any() and whole.any() and np.isfinite(old_rest).all():
         # What has become too small to be seen belongs to the others.
-        rest[whole] *= 1.0 + old_rest[lost].sum() / max(rest[whole].sum(), 1e-300)
+        rest[whole] *= 1.0 + old_rest[lost].sum() / rest[whole].sum()
     return rest
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glug.particles.storage import Particles
-from glug.physics.bubble_tracking import BubbleMemory
+from glug.physics.bubble_tracking import FIRST_NAME, BubbleMemory
 from glug.scene.free_motion import FreeMotion
 
 BODY_ARRAYS = ("R", "centre", "rest", "velocity_of_centre", "spin")  # in the order of FreeMotion's fields
@@ -38,7 +38,7 @@ class State:
                 data[f"bodies.{name}"] = np.array([getattr(body, name) for body in self.bodies])
             data["bodies.pressed"], data["bodies.contact"] = self.pressed, self.contact
         data["counters"] = np.array([self.step, self.frame, self.substep, self.particles.next_id], np.int64)
-        if len(self.bubbles.names):
+        if self.bubbles.next_name > FIRST_NAME:
             data |= self.bubbles.save()
         return data
 

@@ -220,10 +220,10 @@ class Step:
         """Name the parts of the air, and ask of each to have the volume that it had."""
         state = self.state
         bubbles = problem.close_air()
-        regions = bubbles.regions
-        volume = regions.volume(problem.grid, problem.solid.openness, fraction)
+        regions, grid, solid = bubbles.regions, problem.grid, problem.solid
+        volume = regions.volume(grid, solid.openness, fraction)
         tracked = bubble_tracking.follow(state.bubbles, state.particles, regions, volume)
-        room, strength = regions.cells * problem.grid.dx**3, self.setting.scene.solver.volume_correction
+        room, strength = regions.room(grid, solid.openness), self.setting.scene.solver.volume_correction
         bubbles.growth = tracked.growth(volume, room, dt, strength)
         expected = np.inf if regions.open.any() else float((volume + bubbles.growth * dt).sum())
         state.bubbles = replace(tracked.memory, expected=expected)
