@@ -3,7 +3,7 @@
 import pytest
 
 from glug.studies.registry import StudyOptions, run_study
-from glug.studies.rigid_bodies import first_share
+from glug.studies.rigid_bodies import draught, first_share, neutral, restless
 from glug.studies.sinking_sphere import FACTOR, settled_speed, stokes_speed
 
 
@@ -22,6 +22,32 @@ def test_a_box_sinks_through_gaps_of_half_a_cell_but_not_on_whole_cells(cells: i
 
 @pytest.mark.slow
 def test_a_ball_sinks_at_stokes_speed_over_the_wall_factor() -> None:
-    coarse, fine = (stokes_speed() / settled_speed(n, 0.05) / FACTOR - 1.0 for n in (4, 6))
-    assert abs(fine) < abs(coarse)
-    assert abs(fine) < 0.1
+    coarse, fine, finest = (abs(stokes_speed() / settled_speed(n, 0.05) / FACTOR - 1.0) for n in (4, 6, 10))
+    assert finest < fine < coarse
+    assert finest < 0.05
+    long, short, shorter = (stokes_speed() / settled_speed(4, step) for step in (0.1, 0.05, 0.025))
+    assert abs(shorter - short) < abs(short - long)
+
+
+@pytest.mark.slow
+def test_a_ball_that_the_viscous_solve_does_not_see_sinks_too_fast() -> None:
+    assert stokes_speed() / settled_speed(4, 0.05, coupled=False) < 0.5 * FACTOR
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim, seconds", [(2, 8.0), (3, 4.0)])
+def test_a_box_floats_as_deep_as_archimedes_says(dim: int, seconds: float) -> None:
+    assert draught(dim, 32, 0.5, seconds) == pytest.approx(0.1, rel=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio", [0.01, 0.1, 1.0, 10.0])
+def test_boxes_of_any_density_stay_slow(ratio: float) -> None:
+    """Slower than a wave of the tank's depth, 500 steps long."""
+    assert restless(ratio) < 0.25 * (9.81 * 0.4) ** 0.5
+
+
+@pytest.mark.slow
+def test_a_ball_as_dense_as_the_liquid_stays_at_rest() -> None:
+    assert neutral(24, 1.0) < 1e-4
+    assert neutral(24, 1.1) > 1e-3
