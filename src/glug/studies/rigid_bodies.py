@@ -3,7 +3,7 @@
 added-mass     a cylinder set in motion in a cylinder full of liquid carries the mass (b^2 + a^2) / (b^2 - a^2) of what
                it displaces (Lamb 1932, article 77): fractions of volume, as published, and of area, as in scenes
 floating       draught of a box in a tank against Archimedes, in 2D and 3D scenes, below the level measured beside it;
-               and the largest speed that boxes of 1/100 to 10 times the liquid's density have in the last fifth of 500 steps.
+               and the largest speed that boxes of 1/100 to 10 times the liquid's density have late in a run.
                A level underside is felt in whole cells: the draught of a box quite at rest is right to 0.3 cells
 tight-channel  how far the box of the scene has sunk after one second, and what share of its free acceleration it begins
                with: with gaps of half a cell, and on a grid of whole cells, where it is stuck
