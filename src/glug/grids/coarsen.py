@@ -29,9 +29,14 @@ def coarse_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 def coarse_blocks(blocks: np.ndarray, fine: tuple[int, int, int], coarse: tuple[int, int, int]) -> np.ndarray:
     """Blocks of the grid of shape `coarse` that cover what `blocks` of the `fine` one touch."""
+    return active_blocks(touched_cells(blocks, fine, coarse))
+
+
+def touched_cells(blocks: np.ndarray, fine: tuple[int, int, int], coarse: tuple[int, int, int]) -> np.ndarray:
+    """1 at the cells of the grid of shape `coarse` that `blocks` of the `fine` one touch."""
     touched = np.zeros(coarse, np.uint8)
     kernels_blocks.touch(blocks, fine, touched)
-    return active_blocks(touched)
+    return touched
 
 
 def weights_at(offset: Offset) -> list[np.ndarray]:

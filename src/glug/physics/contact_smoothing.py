@@ -8,14 +8,15 @@ over it more often costs little.
 import numpy as np
 
 from glug.grids import kernels as kernels_tiles
-from glug.grids.tiles import TILE, active_blocks
+from glug.grids.coarsen import touched_cells
+from glug.grids.tiles import HEAD, TILE, active_blocks
 from glug.physics import kernels_contact
 from glug.physics.viscosity_levels import ViscosityLevel
 from glug.solvers import kernels
 from glug.solvers.cg import Vector
 from glug.solvers.smoothers import GaussSeidel, coloured
 
-SWEEPS = 8  # more of them on the finest level, on either side of the usual ones; half as many on every coarser one
+SWEEPS = 4  # more of them on the finest level, on either side of the usual ones; half as many on every coarser one
 REACH = 2.0  # cells from a wall
 FULL = 0.999  # liquid fraction from which a face is not at the surface
 
@@ -47,21 +48,30 @@ def whole_tiles(marked: np.ndarray) -> np.ndarray:
 class ContactSmoother:
     """A smoother, and more sweeps over contact lines before and after it.
 
-    The mass of full faces grows eightfold from level to level, from 1 at `finest` cells.
+    The mass of full faces grows eightfold from level to level, from 1 at `finest` cells. Coarse faces at walls have
+    lost mass to them as well: only what lies around a line of the grid above is one.
     """
 
     def __init__(self, smoother: GaussSeidel, finest: float):
         self._smoother, self._finest = smoother, finest
         self._parts: dict[int, tuple[int, list[np.ndarray]]] = {}
+        self._above: tuple[np.ndarray, tuple[int, int, int]] | None = None  # blocks and shape; cycles go down first
 
     def _part(self, level: ViscosityLevel) -> tuple[int, list[np.ndarray]]:
         """How often to sweep there, and the blocks by colour."""
         if id(level) not in self._parts:
             size = round(level.dx / self._finest)
             sweeps = SWEEPS // size
-            blocks = coloured(active_blocks(whole_tiles(contact_cells(level, size**3)))) if sweeps else ()
-            self._parts[id(level)] = sweeps, [b for b in blocks if len(b)]
+            blocks = self._blocks(level, size**3) if sweeps else np.zeros((0, HEAD), np.int32)
+            self._parts[id(level)] = sweeps, [b for b in coloured(blocks) if len(b)]
         return self._parts[id(level)]
+
+    def _blocks(self, level: ViscosityLevel, full: float) -> np.ndarray:
+        cells = contact_cells(level, full)
+        if self._above is not None:
+            cells &= touched_cells(*self._above, level.shape)
+        self._above = active_blocks(cells), level.shape
+        return active_blocks(whole_tiles(cells))
 
     def _sweep(self, level: ViscosityLevel, b: Vector, x: Vector, forward: bool) -> None:
         sweeps, colours = self._part(level)
