@@ -152,6 +152,14 @@ def test_a_free_ball_turns_on(enhanced, kept):
         assert change > 1e-3
 
 
+def test_without_liquid_there_is_nothing_to_solve():
+    grid, phi, solid = tank(16)
+    problem = ViscosityProblem.build(grid, np.ones_like(phi), solid, 10.0)
+    velocity = tuple(np.full(s.shape, 2.0, np.float32) for s in grid.staggered())
+    stats = OctreeViscosity.build(problem, 10.0).solve(velocity, tolerance=1e-6, max_iterations=10)
+    assert stats.converged and stats.unknowns == 0
+
+
 def test_the_cycle_is_symmetric_and_positive():
     problem, diffusion, _ = thick_ball()
     octree = OctreeViscosity.build(problem, diffusion)

@@ -14,7 +14,7 @@ from glug.grids.kernels_octree import level_at, of_axis
 from glug.jit import kernel, prange
 from glug.physics.kernels_octree_samples import append, cell_weight, edge_state, edge_weight, moved
 
-MOST = 256  # entries of a row; the longest rows of random trees have 39
+MOST = 256  # entries of a row; the longest in the figure of the bench has 53
 CHUNK = 256  # rows that one thread takes at a time
 ONE = np.uint64(1)
 FACES, CELLS, EDGES, KAPPA = 1, 4, 5, 7  # rows of `steps`: of three, one and three fields, and of levels from 1 on
