@@ -68,11 +68,10 @@ class PressureLevel:
         else:
             kernels_pressure.residual_pressure_fast(b[0], x[0], r[0], *self.links, self.diagonal, self.blocks)
 
-    def springs(self) -> np.ndarray:
-        """What ties every liquid cell to air."""
+    def springs(self, inner: list[np.ndarray]) -> np.ndarray:
+        """What ties every liquid cell to air; `inner` are the links between liquid cells."""
         within = np.zeros_like(self.diagonal)
-        links = (links_within(k, a, self.liquid) for a, k in enumerate(self.links))
-        kernels_pressure.sum_links(*links, self.liquid, within)
+        kernels_pressure.sum_links(*inner, self.liquid, within)
         return np.maximum(self.diagonal - within, np.float32(0.0))
 
     def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
@@ -114,7 +113,7 @@ def coarser(fine: PressureLevel) -> PressureLevel:
     phi = grid.scalar()
     gather(fine.phi, [HALF * PAIRS] * 3, phi, active_blocks(np.ones(grid.shape, np.uint8)))
     reach = grid.scalar()
-    gather(fine.liquid.astype(np.float32), [CELLS] * 3, reach, blocks)
+    gather(fine.diagonal, [CELLS] * 3, reach, blocks)
     liquid = ((reach > 0) & (phi < 0)).view(np.uint8)
     for a in range(3):  # stencils do not reach the border
         ends = np.moveaxis(liquid, a, 0)
@@ -122,21 +121,17 @@ def coarser(fine: PressureLevel) -> PressureLevel:
         ends[-1] = 0
 
     scale = 2.0 * fine.scale
+    inner = [links_within(k, a, fine.liquid) for a, k in enumerate(fine.links)]
     area, links = grid.staggered(), grid.staggered()
     for a in range(3):
         gather(fine.area[a], [PICK if b == a else HALF * PAIRS for b in range(3)], area[a], blocks)
-        gather(
-            links_within(fine.links[a], a, fine.liquid),
-            [quarter(NODES) if b == a else CELLS for b in range(3)],
-            links[a],
-            blocks,
-        )
+        gather(inner[a], [quarter(NODES) if b == a else CELLS for b in range(3)], links[a], blocks)
         kernels_pressure.coarse_links(a, phi, liquid, area[a], np.float32(scale), links[a])
     diagonal, held, within = grid.scalar(), grid.scalar(), grid.scalar()
     kernels_pressure.sum_links(*links, liquid, diagonal)
     kernels_pressure.sum_links(*(links_within(k, a, liquid) for a, k in enumerate(links)), liquid, within)
     # Air thinner than a coarse cell: what ties fine cells to it must not be lost, or the level would be singular.
-    gather(fine.springs(), [CELLS] * 3, held, blocks)
+    gather(fine.springs(inner), [CELLS] * 3, held, blocks)
     lost = (liquid > 0) & (diagonal <= within) & (held > 0)
     diagonal[lost] += np.minimum(held[lost], np.float32(scale))
     liquid = (diagonal > 0).view(np.uint8)
