@@ -70,9 +70,10 @@ class PressureLevel:
 
     def springs(self, inner: list[np.ndarray]) -> np.ndarray:
         """What ties every liquid cell to air; `inner` are the links between liquid cells."""
-        within = np.zeros_like(self.diagonal)
-        kernels_pressure.sum_links(*inner, self.liquid, within)
-        return np.maximum(self.diagonal - within, np.float32(0.0))
+        held = np.empty_like(self.diagonal)
+        kernels_pressure.sum_links(*inner, self.liquid, held)
+        np.subtract(self.diagonal, held, out=held)
+        return np.maximum(held, np.float32(0.0), out=held)
 
     def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
         kernels_pressure.relax_pressure(x[0], b[0], *self.links, self.diagonal, blocks, forward)
@@ -90,7 +91,7 @@ class PressureLevel:
 
 def links_within(link: np.ndarray, axis: int, liquid: np.ndarray) -> np.ndarray:
     """The links between two liquid cells."""
-    out = np.zeros_like(link)
+    out = np.zeros(link.shape, np.float32)  # unlike `zeros_like` it does not touch the memory
     kernels_pressure.links_within(axis, link, liquid, out)
     return out
 
