@@ -29,7 +29,6 @@ from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_separation
 from glug.physics import kernels_viscosity as kernels
-from glug.physics.contact_smoothing import ContactSmoother
 from glug.physics.free_bodies import with_free_bodies
 from glug.physics.rigid import RigidBodies
 from glug.physics.rigid_viscosity import ViscousBodies
@@ -312,7 +311,7 @@ def preconditioners(
         if not levels:
             levels.extend(hierarchy(system))
         usual = GaussSeidel(SWEEPS)
-        smoother = with_boxes_at_jumps(system, usual) if jumps else ContactSmoother(usual, system.dx)
+        smoother = with_boxes_at_jumps(system, usual) if jumps else usual
         return Cycle(system, with_free_bodies(system, Multigrid(levels, smoother, repeats)))
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
