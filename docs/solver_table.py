@@ -37,7 +37,7 @@ def scenes(rows: list[dict[str, Any]]) -> str:
     """Seconds per viscosity solve and per step of scenes."""
     mine = {r["case"]: r for r in rows if r["case"].endswith(("/viscosity", "/step")) and r["seconds"]}
     lines = [
-        "Whole scenes at 128 cells (`glug bench viscous-scenes`), on two cores:",
+        "The first twelve steps of scenes at 128 cells (`glug bench viscous-scenes`), on two cores:",
         "",
         "| scene | unknowns | iterations | s per viscosity solve | s per step |",
         "|---|---|---|---|---|",
