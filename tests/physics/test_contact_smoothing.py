@@ -3,7 +3,6 @@
 import numpy as np
 
 from glug.physics import contact_smoothing
-from glug.physics.octree_levels import octree_multigrid
 from glug.physics.octree_viscosity import OctreeViscosity
 from glug.physics.viscosity import ViscosityProblem
 from glug.studies.octree_problems import figure
@@ -38,15 +37,3 @@ def test_contact_cells_are_at_the_floor_and_at_the_surface():
     height = FRAME.grid.corner[1] + FRAME.grid.dx * j - floor
     assert len(j) > 20 and height.max() < contact_smoothing.REACH * FRAME.grid.dx
     assert (np.abs(FRAME.phi[i, j, k]) < 2.0 * FRAME.grid.dx).all()
-
-
-def test_the_cycle_stays_symmetric():
-    octree = OctreeViscosity.build(problem(), FRAME.diffusion)
-    cycle = octree_multigrid(octree.tree, octree.place, octree.system, octree.regular, 1, 0)
-    rng = np.random.default_rng(0)
-    a, b = (octree.system.vector(rng.normal(size=octree.system.unknowns)) for _ in range(2))
-    ma, mb, scratch = (octree.system.vector(np.zeros(octree.system.unknowns)) for _ in range(3))
-    assert cycle(a, ma, scratch) > 0.0
-    cycle(b, mb, scratch)
-    one, two = (float((x[0] * y[0]).sum(dtype=np.float64)) for x, y in ((a, mb), (b, ma)))
-    assert abs(one - two) < 1e-6 * float(np.linalg.norm(a[0]) * np.linalg.norm(mb[0]))

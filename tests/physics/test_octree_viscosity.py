@@ -20,6 +20,7 @@ from glug.physics.rigid import Inertia, RigidBodies
 from glug.physics.viscosity import ViscosityProblem
 from glug.scene.bodies import Solid
 from glug.scene.free_motion import FreeMotion
+from glug.studies.octree_problems import figure
 
 SLOPE = np.array([0.31, 0.17, 0.44])
 
@@ -160,8 +161,15 @@ def test_without_liquid_there_is_nothing_to_solve():
     assert stats.converged and stats.unknowns == 0
 
 
-def test_the_cycle_is_symmetric_and_positive():
-    problem, diffusion, _ = thick_ball()
+def standing_figure():
+    """With a contact line on the floor, which is swept more often."""
+    given = figure(40)
+    return ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion), given.diffusion, None
+
+
+@pytest.mark.parametrize("make", [thick_ball, standing_figure])
+def test_the_cycle_is_symmetric_and_positive(make):
+    problem, diffusion, _ = make()
     octree = OctreeViscosity.build(problem, diffusion)
     cycle = octree_multigrid(octree.tree, octree.place, octree.system, octree.regular, 1, 0)
     rng = np.random.default_rng(0)
