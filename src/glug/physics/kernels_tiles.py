@@ -92,21 +92,52 @@ def link_pressures(axis, cell, number, label, link, lower, upper, lower_region, 
 
 
 @kernel
-def find_segments(lower, upper, rows, pad, longest, table):
+def loosen(lower, upper, lx, ly, lz, short, pairs, weight):
+    """Take links out of runs of fewer than `short`, in which c + n is linked to t + n, and list them; returns how many.
+
+    A pair is listed from both sides. `lower` and `upper` (3, n) are the numbers of the neighbours, -1 without one.
+    """
+    count, n = 0, lower.shape[1]
+    for a in range(3):
+        link = lx if a == 0 else (ly if a == 1 else lz)
+        begin = 0
+        while begin < n:
+            shift = lower[a, begin] - begin
+            end = begin + 1
+            if lower[a, begin] < 0 or shift == -1:
+                begin = end
+                continue
+            while end < n and lower[a, end] >= 0 and lower[a, end] - end == shift:
+                end += 1
+            if end - begin < short:
+                for c in range(begin, end):
+                    t = lower[a, c]
+                    pairs[count, 0], pairs[count, 1] = c, t
+                    pairs[count + 1, 0], pairs[count + 1, 1] = t, c
+                    weight[count], weight[count + 1] = link[c], link[c]
+                    count += 2
+                    link[c] = ZERO
+                    lower[a, c], upper[a, t] = -1, -1
+            begin = end
+    return count
+
+
+@kernel
+def find_segments(lower, upper, across, pad, longest, table):
     """Cut the numbers into segments of at most `longest`, the length of the pad; returns how many.
 
-    `lower` and `upper` (3, n) are the numbers of the neighbours, -1 where there is none. The first `rows` numbers run
-    along z. Behind a missing lower neighbour any number may stand, because the link is stored at the upper cell and
-    is zero; so it is above a row's end, where the next number begins a row.
+    `lower` and `upper` are the numbers of the neighbours that are not loose. Numbers run along y where `across`, along
+    z elsewhere. Behind a missing lower neighbour any number may stand, because the link is stored at the upper cell
+    and is zero; so it is above a row's end, where the next number has no lower neighbour along z.
     """
     count, n = 0, lower.shape[1]
     shift = np.zeros(6, np.int64)  # neighbour minus own number; `free` while nothing has fixed it
     free = np.int64(1) << 40
     for c in range(n):
-        fits = count > 0 and c != rows and table[count - 1, 1] < longest
+        fits = count > 0 and across[c] == across[c - 1] and table[count - 1, 1] < longest
         for m in range(6):
             t = lower[m, c] if m < 3 else upper[m - 3, c]
-            wild = t < 0 and (m < 3 or (m == 5 and c < rows))
+            wild = t < 0 and (m < 3 or (m == 5 and not across[c]))
             want = free if wild else (pad + n if t < 0 else t - c)  # pad + n: missing above
             if want == free:
                 continue
@@ -122,7 +153,7 @@ def find_segments(lower, upper, rows, pad, longest, table):
             t = lower[m, c] if m < 3 else upper[m - 3, c]
             if t >= 0:
                 shift[m] = t - c
-            elif m >= 3 and not (m == 5 and c < rows):
+            elif m >= 3 and not (m == 5 and not across[c]):
                 shift[m] = pad + n
             begin = table[count - 1, 0]
             if shift[m] == free:
@@ -141,88 +172,108 @@ def flux(x, spring, lx, ly, lz, c, xm, ym, zm, xp, yp, zp):
     return a + lz[c] * (v - x[zm]) + lz[zp] * (v - x[zp])
 
 
+# -- the faces between regions and pressures -----------------------------------------------------------------
+# A segment of faces is (begin, length, region, shape) and the position of its first; `shape` holds the axis, the
+# direction in which the segment runs and on which side the region is.
+
+
+@kernel(inline=True)
+def face_segment(faces, s):
+    """Begin, length, region, axis, direction and sign."""
+    shape = np.int64(faces[s, 3])
+    sign = 1.0 if shape < 16 else -1.0
+    return np.uint64(faces[s, 0]), np.uint64(faces[s, 1]), np.int64(faces[s, 2]), shape % 4, shape // 4 % 4, sign
+
+
 @kernel(parallel=True)
-def apply_segments(d, q, spring, lx, ly, lz, table, chunks, sums):
-    """q = A d without the regions; d . q per chunk of segments."""
-    for t in prange(chunks.shape[0] - 1):
-        total = np.float64(0.0)
-        for s in range(chunks[t], chunks[t + 1]):
-            c0, length = np.uint64(table[s, 0]), np.uint64(table[s, 1])
-            xm, ym, zm = np.uint64(table[s, 2]), np.uint64(table[s, 3]), np.uint64(table[s, 4])
-            xp, yp, zp = np.uint64(table[s, 5]), np.uint64(table[s, 6]), np.uint64(table[s, 7])
-            row = ZERO
+def region_response(x, faces, position, first, inverse, y, z):
+    """y = J x and z = M_B^-1 y per region (12,); the segments of region r are from first[r] to first[r + 1]."""
+    for slot in prange(len(first) - 1):
+        region = np.int64(slot)
+        sums, out = y[region], z[region]
+        sums[:] = 0.0
+        for s in range(first[region], first[region + 1]):
+            c0, length, _, a, along, sign = face_segment(faces, s)
+            whole, moment = x.dtype.type(0.0), x.dtype.type(0.0)
             for n in range(length):
-                v = flux(d, spring, lx, ly, lz, c0 + n, xm + n, ym + n, zm + n, xp + n, yp + n, zp + n)
-                q[c0 + n] = v
-                row += v * d[c0 + n]
-            total += np.float64(row)
+                whole += x[c0 + n]
+                moment += x.dtype.type(n) * x[c0 + n]
+            total = sign * np.float64(whole)
+            sums[4 * a] += total
+            for m in range(3):
+                sums[4 * a + 1 + m] += position[s, m] * total
+            sums[4 * a + 1 + along] += sign * np.float64(moment)
+        for m in range(12):
+            total = 0.0
+            for n in range(12):
+                total += inverse[region, m, n] * sums[n]
+            out[m] = total
+
+
+@kernel(inline=True)
+def chunk_product(x, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out):
+    """A x of a chunk's pressures: what leaves them to their neighbours, and J' z, z the response of the regions.
+
+    `bounds` are those of the chunks in pressures, segments, segments of faces and loose pairs.
+    """
+    first = np.uint64(bounds[t, 0])
+    for s in range(bounds[t, 1], bounds[t + 1, 1]):
+        c0, length = np.uint64(table[s, 0]), np.uint64(table[s, 1])
+        xm, ym, zm = np.uint64(table[s, 2]), np.uint64(table[s, 3]), np.uint64(table[s, 4])
+        xp, yp, zp = np.uint64(table[s, 5]), np.uint64(table[s, 6]), np.uint64(table[s, 7])
+        o = c0 - first
+        for n in range(length):
+            out[o + n] = flux(x, spring, lx, ly, lz, c0 + n, xm + n, ym + n, zm + n, xp + n, yp + n, zp + n)
+    for p in range(bounds[t, 3], bounds[t + 1, 3]):
+        c, other = np.uint64(pairs[p, 0]), np.uint64(pairs[p, 1])
+        out[c - first] += loose[p] * (x[c] - x[other])
+    for s in range(bounds[t, 2], bounds[t + 1, 2]):
+        c0, length, region, a, along, sign = face_segment(faces, s)
+        value = z[region, 4 * a]
+        for m in range(3):
+            value += z[region, 4 * a + 1 + m] * position[s, m]
+        start, slope = x.dtype.type(sign * value), x.dtype.type(sign * z[region, 4 * a + 1 + along])
+        o = c0 - first
+        for n in range(length):
+            out[o + n] += start + slope * x.dtype.type(n)
+
+
+@kernel(parallel=True)
+def apply_chunks(d, z, q, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, longest, sums):
+    """q = A d and d . q per chunk, of `longest` pressures at most."""
+    for t in prange(len(bounds) - 1):
+        out = np.empty(longest, np.float32)
+        chunk_product(d, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out)
+        first, count = np.uint64(bounds[t, 0]), np.uint64(bounds[t + 1, 0] - bounds[t, 0])
+        total = np.float64(0.0)
+        for n in range(count):
+            q[first + n] = out[n]
+            total += np.float64(out[n]) * np.float64(d[first + n])
         sums[t] = total
 
 
 @kernel(parallel=True)
-def residual_segments(b, x, r, regions, spring, lx, ly, lz, table, chunks):
-    """r = b - A x - regions in float64."""
-    for t in prange(chunks.shape[0] - 1):
-        for s in range(chunks[t], chunks[t + 1]):
-            c0, length = np.uint64(table[s, 0]), np.uint64(table[s, 1])
-            xm, ym, zm = np.uint64(table[s, 2]), np.uint64(table[s, 3]), np.uint64(table[s, 4])
-            xp, yp, zp = np.uint64(table[s, 5]), np.uint64(table[s, 6]), np.uint64(table[s, 7])
-            for n in range(length):
-                c = c0 + n
-                v = flux(x, spring, lx, ly, lz, c, xm + n, ym + n, zm + n, xp + n, yp + n, zp + n)
-                r[c] = b[c] - v - regions[c]
-
-
-# -- the faces between regions and pressures -----------------------------------------------------------------
-# A segment of faces: (begin, length, axis, sign, region, direction in which it runs) and the position of its first.
-
-
-@kernel(parallel=True)
-def region_sums(x, faces, position, order, first, y):
-    """y = J x per region (3, 4)."""
-    for slot in prange(len(first) - 1):
-        region = np.int64(slot)
-        y[region] = 0.0
-        for o in range(first[region], first[region + 1]):
-            s = order[o]
-            c0 = np.uint64(faces[s, 0])
-            whole, moment = np.float64(0.0), np.float64(0.0)
-            for n in range(np.uint64(faces[s, 1])):
-                value = np.float64(x[c0 + n])
-                whole += value
-                moment += np.float64(n) * value
-            a, sign, along = faces[s, 2], faces[s, 3], faces[s, 5]
-            y[region, a, 0] += sign * whole
-            for m in range(3):
-                y[region, a, 1 + m] += sign * position[s, m] * whole
-            y[region, a, 1 + along] += sign * moment
-
-
-@kernel(parallel=True)
-def spread_regions(z, faces, position, begin, end, q):
-    """q += J' z for the segments from `begin` to `end`, none of which share a pressure."""
-    for s in prange(begin, end):
-        a, sign, region, along = faces[s, 2], faces[s, 3], faces[s, 4], faces[s, 5]
-        value = z[region, a, 0]
-        for m in range(3):
-            value += z[region, a, 1 + m] * position[s, m]
-        value, slope = sign * value, sign * z[region, a, 1 + along]
-        c0 = np.uint64(faces[s, 0])
-        for n in range(np.uint64(faces[s, 1])):
-            q[c0 + n] += value + slope * np.float64(n)
+def residual_chunks(b, x, z, r, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, longest):
+    """r = b - A x in float64."""
+    for t in prange(len(bounds) - 1):
+        out = np.empty(longest, np.float64)
+        chunk_product(x, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out)
+        first, count = np.uint64(bounds[t, 0]), np.uint64(bounds[t + 1, 0] - bounds[t, 0])
+        for n in range(count):
+            r[first + n] = b[first + n] - out[n]
 
 
 @kernel
 def add_region_diagonal(inverse, faces, position, diagonal):
-    """diagonal += that of J' S J, every face by itself; `inverse` is S as (regions, 3, 4, 4), its diagonal blocks."""
+    """diagonal += that of J' S J, every face by itself; `inverse` is S as (regions, 12, 12)."""
     f = np.ones(4)
     for s in range(len(faces)):
-        block = inverse[faces[s, 4], faces[s, 2]]
+        c0, length, region, a, along, _ = face_segment(faces, s)
         f[1:] = position[s]
-        for n in range(faces[s, 1]):
+        for n in range(length):
             total = 0.0
             for p in range(4):
                 for m in range(4):
-                    total += f[p] * block[p, m] * f[m]
-            diagonal[faces[s, 0] + n] += total
-            f[1 + faces[s, 5]] += 1.0
+                    total += f[p] * inverse[region, 4 * a + p, 4 * a + m] * f[m]
+            diagonal[c0 + n] += total
+            f[1 + along] += 1.0

@@ -1,8 +1,10 @@
 """The pressure matrix of a liquid with affine regions, matrix-free: A of the free faces and J' M_B^-1 J in factors.
 
 Only pressures of ordinary cells are stored, one after the other, because the cells of the regions would take most of
-the memory that an iteration moves. Numbers run along z in rows; a cell without neighbours above and below it (in a
-horizontal layer between tiles, seen along z) is numbered along y, after the rows.
+the memory that an iteration moves. Numbers run through one layer of cells after the other, along z in rows; cells in
+runs of fewer than SHORT along z, between tiles or at a wall, are numbered along y, after the rows of their layer. So
+most neighbours of consecutive cells are consecutive, too; pairs where they are not (the layers between tiles cross
+there) are `loose`, kept one by one.
 """
 
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from glug.solvers.smoothers import GaussSeidel
 
 CHUNK = 4096  # pressures that a thread takes at a time
 LONGEST = 1024  # pressures in a segment
+SHORT = 4  # cells in a row that is not worth a loop
 UNKNOWNS = 11
 # c and A without its last entry, which is minus the sum of the other diagonal ones, to (axis, (1, x, y, z)).
 TRACE_FREE = np.delete(np.eye(12), 11, axis=1)
@@ -81,93 +84,67 @@ class TileSystem:
     def __init__(self, level: PressureLevel, regions: Regions, faces: RegionFaces):
         self.faces = faces
         ordinary = (level.liquid > 0) & (regions.label < 0)
-        self.cell, self._rows = _order(ordinary)
-        self.pressures = len(self.cell)
-        self.unknowns = self.pressures + UNKNOWNS * regions.count
+        self.cell, across = _order(ordinary)
+        self.pressures = n = len(self.cell)
+        self.unknowns = n + UNKNOWNS * regions.count
         number = np.full(ordinary.shape, -1, np.int32)
-        number.ravel()[self.cell] = np.arange(self.pressures, dtype=np.int32)
-        self._pad = self.pressures
-        size = self.pressures + LONGEST + 1
+        number.ravel()[self.cell] = np.arange(n, dtype=np.int32)
+        size = n + LONGEST + 1
         whole = np.zeros(size, np.float32)  # the diagonal
-        self._spring = np.zeros(size, np.float32)  # what ties pressures to air
-        self._links = [np.zeros(size, np.float32) for _ in range(3)]
-        n = self.pressures
+        spring = np.zeros(size, np.float32)  # what ties pressures to air
+        links = [np.zeros(size, np.float32) for _ in range(3)]
         lower, upper = np.empty((3, n), np.int32), np.empty((3, n), np.int32)
         below, above = np.empty((3, n), np.int32), np.empty((3, n), np.int32)  # the regions there
         for a in range(3):
-            found = lower[a], upper[a], below[a], above[a], self._links[a], self._spring, whole
+            found = lower[a], upper[a], below[a], above[a], links[a], spring, whole
             kernels.link_pressures(a, self.cell, number, regions.label, level.links[a], *found)
+        pairs, weight = np.empty((6 * n, 2), np.int32), np.empty(6 * n, np.float32)
+        count = kernels.loosen(lower, upper, *links, SHORT, pairs, weight)
+        order = np.argsort(pairs[:count, 0], kind="stable")
+        pairs, weight = pairs[order], weight[order]
+        table = np.empty((n, 8), np.int32)
+        count = kernels.find_segments(lower, upper, across, n, LONGEST, table)
+        table = table[:count].copy()
+        bounds = _chunks(table, n)
         place = np.unravel_index(self.cell, ordinary.shape)
-        groups = [self._face_segments(a, 0, below[a], place) for a in range(3)]
-        groups += [self._face_segments(a, 1, above[a], place) for a in range(3)]
-        table = np.empty((self.pressures, 8), np.int64)
-        count = kernels.find_segments(lower, upper, self._rows, self._pad, LONGEST, table)
-        self._table = table[:count].copy()
-        self._chunks = _chunks(self._table[:, 1])
-        self._sums = np.zeros(len(self._chunks) - 1)
-        self._face_table = np.concatenate([g[0] for g in groups])
-        self._position = np.concatenate([g[1] for g in groups])
-        self._groups = np.cumsum([0, *(len(g[0]) for g in groups)])
-        self._by_region = np.argsort(self._face_table[:, 4], kind="stable")
-        counts = np.bincount(self._face_table[:, 4], minlength=regions.count)
-        self._first = np.concatenate([[0], np.cumsum(counts)])
-        blocks = np.stack([faces.inverse[:, 4 * a : 4 * a + 4, 4 * a : 4 * a + 4] for a in range(3)], axis=1)
-        kernels.add_region_diagonal(blocks, self._face_table, self._position, whole)
+        runs = [
+            _face_segments(a, side, region[a], across, place, bounds[:, 0], faces.centre)
+            for side, region in enumerate((below, above))
+            for a in range(3)
+        ]
+        segments, position = (np.concatenate(parts) for parts in zip(*runs))
+        by_number, by_region = (np.argsort(segments[:, m], kind="stable") for m in (0, 2))
+        bounds[:, 2] = np.searchsorted(segments[by_number, 0], bounds[:, 0])
+        bounds[:, 3] = np.searchsorted(pairs[:, 0], bounds[:, 0])
+        self._by_region = segments[by_region], position[by_region]
+        self._first = np.searchsorted(segments[by_region, 2], np.arange(regions.count + 1))
+        kernels.add_region_diagonal(faces.inverse, segments, position, whole)
         self.mask: Vector = (whole[None, None],)
-        starts = np.arange(0, self.pressures, CHUNK)
-        self.blocks = np.zeros((len(starts), 4), np.int32)
-        self.blocks[:, 2], self.blocks[:, 3] = starts, np.minimum(starts + CHUNK, self.pressures)
-        self._extra = np.zeros(size)
+        longest = int(np.diff(bounds[:, 0]).max(initial=0))
+        rows = spring, *links, table, pairs, weight
+        self._matrix = *rows, segments[by_number], position[by_number], bounds, longest
+        self._y, self._z = np.zeros((regions.count, 12)), np.zeros((regions.count, 12))
+        self._sums = np.zeros(len(bounds) - 1)
+        self.blocks = np.zeros((len(bounds) - 1, 4), np.int32)
+        self.blocks[:, 2], self.blocks[:, 3] = bounds[:-1, 0], bounds[1:, 0]
 
-    def _face_segments(
-        self, axis: int, side: int, region: np.ndarray, place: tuple[np.ndarray, ...]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Runs of faces between one region and consecutive pressures, at one side of those."""
-        at = np.flatnonzero(region >= 0)
-        i, j, k = (p[at] for p in place)
-        region, along_z = region[at], at < self._rows
-        step = np.diff(at) != 1
-        step |= (np.diff(region) != 0) | (np.diff(i) != 0) | np.where(along_z[1:], np.diff(j) != 0, np.diff(k) != 0)
-        step |= np.where(along_z[1:], np.diff(k), np.diff(j)) != 1  # numbers go on behind cells of the region
-        step |= np.diff(along_z)
-        begin = np.flatnonzero(np.concatenate([np.ones(min(len(at), 1), bool), step]))
-        table = np.empty((len(begin), 6), np.int64)
-        table[:, 0], table[:, 1] = at[begin], np.diff(np.append(begin, len(at)))
-        table[:, 2], table[:, 3] = axis, -1 if side else 1
-        table[:, 4], table[:, 5] = region[begin], np.where(along_z[begin], 2, 1)
-        position = np.stack([p[begin] + o for p, o in zip((i, j, k), FACES[axis])], axis=1)
-        position[:, axis] += side
-        return table, position - self.faces.centre[region[begin]]
-
-    def region_sums(self, x: np.ndarray) -> np.ndarray:
-        """J x, (regions, 3, 4)."""
-        y = np.empty((len(self._first) - 1, 3, 4))
-        kernels.region_sums(x, self._face_table, self._position, self._by_region, self._first, y)
-        return y
-
-    def _spread(self, z: np.ndarray, q: np.ndarray) -> None:
-        for begin, end in zip(self._groups[:-1], self._groups[1:]):
-            kernels.spread_regions(z, self._face_table, self._position, begin, end, q)
+    def response(self, x: np.ndarray) -> np.ndarray:
+        """M_B^-1 J x, (regions, 12), in an array of its own that the next call overwrites."""
+        kernels.region_response(x, *self._by_region, self._first, self.faces.inverse, self._y, self._z)
+        return self._z
 
     def apply(self, d: Vector, q: Vector) -> float:
-        x, out = d[0][0, 0], q[0][0, 0]
-        kernels.apply_segments(x, out, self._spring, *self._links, self._table, self._chunks, self._sums)
-        y = self.region_sums(x)
-        z = self.faces.respond(y)
-        self._spread(z, out)
-        return float(self._sums.sum() + (y * z).sum())
+        x = d[0][0, 0]
+        kernels.apply_chunks(x, self.response(x), q[0][0, 0], *self._matrix, self._sums)
+        return float(self._sums.sum())
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         value = x[0][0, 0]
-        self._extra[:] = 0.0
-        self._spread(self.faces.respond(self.region_sums(value)), self._extra)
-        kernels.residual_segments(
-            b[0][0, 0], value, r[0][0, 0], self._extra, self._spring, *self._links, self._table, self._chunks
-        )
+        kernels.residual_chunks(b[0][0, 0], value, self.response(value), r[0][0, 0], *self._matrix)
 
     def gather(self, field: np.ndarray) -> Vector:
         """The values of a field of cells at the pressures."""
-        out = np.zeros((1, 1, len(self._spring)), field.dtype)
+        out = np.zeros((1, 1, self.mask[0].size), field.dtype)
         out[0, 0, : self.pressures] = field.ravel()[self.cell]
         return (out,)
 
@@ -195,20 +172,52 @@ class CoupledCycle:
         return energy
 
 
-def _order(ordinary: np.ndarray) -> tuple[np.ndarray, int]:
-    """Flat indices of the cells in the order of their numbers, and how many are in rows along z."""
-    beside = np.zeros_like(ordinary)
-    beside[:, :, 1:] |= ordinary[:, :, :-1]
-    beside[:, :, :-1] |= ordinary[:, :, 1:]
-    rows = np.flatnonzero(ordinary & beside)
+def _order(ordinary: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Flat indices of the cells in the order of their numbers, and which of them are numbered along y."""
+    inner = ordinary.shape[2] - SHORT + 1
+    begins = np.logical_and.reduce([ordinary[:, :, s : s + inner] for s in range(SHORT)])
+    long = np.zeros_like(ordinary)
+    for s in range(SHORT):
+        long[:, :, s : s + inner] |= begins
+    rows = np.flatnonzero(long)
     _, nj, nk = ordinary.shape
-    k, i, j = np.nonzero((ordinary & ~beside).transpose(2, 0, 1))
-    return np.concatenate([rows, (i * nj + j) * nk + k]), len(rows)
+    i, k, j = np.nonzero((ordinary & ~long).transpose(0, 2, 1))
+    layer = np.concatenate([rows // (nj * nk), i])
+    order = np.argsort(layer, kind="stable")
+    return np.concatenate([rows, (i * nj + j) * nk + k])[order], order >= len(rows)
 
 
-def _chunks(lengths: np.ndarray) -> np.ndarray:
-    """Bounds of groups of segments, of about CHUNK pressures each."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    cuts = np.searchsorted(ends, np.arange(CHUNK, total, CHUNK))
-    return np.unique(np.concatenate([[0], cuts, [len(lengths)]])).astype(np.int64)
+def _chunks(table: np.ndarray, pressures: int) -> np.ndarray:
+    """Bounds (chunks + 1, 4) of groups of segments, of about CHUNK pressures: first pressure, first segment, zeros."""
+    cuts = np.searchsorted(table[:, 0], np.arange(0, pressures, CHUNK))
+    cuts = np.unique(np.append(cuts, len(table)))
+    bounds = np.zeros((len(cuts), 4), np.int64)
+    bounds[:, 0], bounds[:, 1] = np.append(table[:, 0], pressures)[cuts], cuts
+    return bounds
+
+
+def _face_segments(
+    axis: int,
+    side: int,
+    region: np.ndarray,
+    across: np.ndarray,
+    place: tuple[np.ndarray, ...],
+    bounds: np.ndarray,
+    centre: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Runs of faces between one region and consecutive pressures of a chunk, at one side of those."""
+    at = np.flatnonzero(region >= 0)
+    i, j, k = (p[at] for p in place)
+    region, across = region[at], across[at]
+    new = np.ones(len(at), np.bool_)
+    new[1:] = (np.diff(at) != 1) | (np.diff(region) != 0) | (np.diff(i) != 0) | (across[1:] != across[:-1])
+    new[1:] |= np.where(across[1:], np.diff(k) != 0, np.diff(j) != 0)
+    new[1:] |= np.where(across[1:], np.diff(j), np.diff(k)) != 1  # numbers go on behind cells of the region
+    new |= np.isin(at, bounds)
+    begin = np.flatnonzero(new)
+    table = np.empty((len(begin), 4), np.int32)
+    table[:, 0], table[:, 1] = at[begin], np.diff(np.append(begin, len(at)))
+    table[:, 2], table[:, 3] = region[begin], axis + 4 * np.where(across[begin], 1, 2) + 16 * side
+    position = np.stack([p[begin] + o for p, o in zip((i, j, k), FACES[axis])], axis=1)
+    position[:, axis] += side
+    return table, (position - centre[table[:, 2]]).astype(np.float32)

@@ -107,7 +107,7 @@ class TiledPressure:
         system.scatter(x, q)
         level = self.problem.system
         kernels.subtract_gradient(q, level.liquid, *level.links, *self.problem.solid.area, *velocity)
-        faces.write(v - faces.respond(system.region_sums(x[0][0, 0])), velocity)
+        faces.write(v - system.response(x[0][0, 0]).reshape(-1, 3, 4), velocity)
         return q, replace(stats, setup_seconds=setup + stats.setup_seconds)
 
     def _project_assembled(
