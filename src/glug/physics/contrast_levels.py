@@ -14,8 +14,8 @@ import numpy as np
 from glug.grids.coarsen import coarse_shape
 from glug.grids.regular import Grid, Staggered
 from glug.grids.tiles import active_blocks
-from glug.physics import kernels, kernels_pressure
 from glug.physics import kernels_contrast as contrast
+from glug.physics import kernels_pressure
 from glug.physics.pressure_levels import PressureLevel
 from glug.solvers.cg import Vector
 
@@ -40,12 +40,12 @@ class ContrastLevel(PressureLevel):
             self.spring = np.zeros(self.shape, np.float32)
 
     def apply(self, d: Vector, q: Vector) -> float:
-        contrast.apply_differences(d[0], q[0], *self.links, self.spring, self.diagonal, self.blocks, self._sums)
-        return float(self._sums.sum())
+        contrast.apply_differences(d[0], q[0], *self.links, self.spring, self.diagonal, self.blocks, self.rows.sums)
+        return float(self.rows.sums.sum())
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         if x[0].dtype == np.float64:  # of the finest level, which has no springs
-            kernels.residual_pressure(b[0], x[0], r[0], *self.links, self.diagonal, self.blocks)
+            self.rows.residual(b[0], x[0], r[0])
         else:
             contrast.residual_differences(b[0], x[0], r[0], *self.links, self.spring, self.diagonal, self.blocks)
 

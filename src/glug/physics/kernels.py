@@ -8,8 +8,6 @@ Pressure is scaled to a velocity potential q = p dt / (rho dx), so u -= (q_upper
 import numpy as np
 
 from glug.geometry.kernels import trilinear
-from glug.grids.kernels import ONE, inner_range
-from glug.grids.kernels_blocks import inner_row
 from glug.jit import kernel, prange
 
 LEAST_THETA = np.float32(0.01)
@@ -103,58 +101,6 @@ def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
                         + (one - az[i, j, k]) * sz[i, j, k]
                         - (one - az[i, j, k + 1]) * sz[i, j, k + 1]
                     )
-
-
-@kernel(parallel=True)
-def apply_pressure(d, q, lx, ly, lz, diagonal, blocks, sums):
-    """q = A d over active blocks; d . q per block. A is the five or seven point matrix of the links."""
-    for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, _, _ = inner_range(blocks, t, diagonal.shape)
-        total = np.float64(0.0)
-        for i in range(i0, i1):
-            for j in range(j0, j1):
-                k0, k1 = inner_row(blocks, t, i, j, diagonal.shape)
-                row = np.float32(0.0)
-                for k in range(k0, k1):
-                    g = diagonal[i, j, k]
-                    v = (
-                        g * d[i, j, k]
-                        - lx[i, j, k] * d[i - ONE, j, k]
-                        - lx[i + ONE, j, k] * d[i + ONE, j, k]
-                        - ly[i, j, k] * d[i, j - ONE, k]
-                        - ly[i, j + ONE, k] * d[i, j + ONE, k]
-                        - lz[i, j, k] * d[i, j, k - ONE]
-                        - lz[i, j, k + ONE] * d[i, j, k + ONE]
-                    )
-                    v = v if g > np.float32(0.0) else np.float32(0.0)
-                    q[i, j, k] = v
-                    row += v * d[i, j, k]
-                total += np.float64(row)
-        sums[t] = total
-
-
-@kernel(parallel=True)
-def residual_pressure(b, x, r, lx, ly, lz, diagonal, blocks):
-    """r = b - A x with a float64 x, evaluated in float64."""
-    for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, _, _ = inner_range(blocks, t, diagonal.shape)
-        for i in range(i0, i1):
-            for j in range(j0, j1):
-                k0, k1 = inner_row(blocks, t, i, j, diagonal.shape)
-                for k in range(k0, k1):
-                    if diagonal[i, j, k] > np.float32(0.0):
-                        c = x[i, j, k]
-                        v = (
-                            lx[i, j, k] * (c - x[i - ONE, j, k])
-                            + lx[i + ONE, j, k] * (c - x[i + ONE, j, k])
-                            + ly[i, j, k] * (c - x[i, j - ONE, k])
-                            + ly[i, j + ONE, k] * (c - x[i, j + ONE, k])
-                            + lz[i, j, k] * (c - x[i, j, k - ONE])
-                            + lz[i, j, k + ONE] * (c - x[i, j, k + ONE])
-                        )
-                        r[i, j, k] = b[i, j, k] - v
-                    else:
-                        r[i, j, k] = np.float32(0.0)
 
 
 @kernel(parallel=True)

@@ -6,6 +6,7 @@ lie around it and its centre is in the liquid: where the surface leaves a coarse
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -23,10 +24,10 @@ from glug.grids.coarsen import (
 )
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.grids.tiles import active_blocks
-from glug.physics import kernels, kernels_pressure
+from glug.physics import kernels_pressure
+from glug.physics.pressure_rows import PressureRows
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import BOTTOM
-from glug.solvers.smoothers import coloured
 
 COARSEST = 8  # cells along the longest side, padding included
 PICK = np.array([0.0, 1.0, 0.0, 0.0], np.float32)  # the fine node at the coarse one
@@ -55,18 +56,20 @@ class PressureLevel:
     def __post_init__(self) -> None:
         self.mask: Vector = (self.diagonal,)
         self.unknowns = int(np.count_nonzero(self.diagonal))
-        self.colours = coloured(self.blocks)
-        self._sums = np.zeros(len(self.blocks))
+
+    @cached_property
+    def rows(self) -> PressureRows:
+        return PressureRows.build(self.links, self.diagonal, self.scale, self.blocks)
+
+    @property
+    def colours(self) -> tuple[np.ndarray, ...]:
+        return self.rows.colours
 
     def apply(self, d: Vector, q: Vector) -> float:
-        kernels.apply_pressure(d[0], q[0], *self.links, self.diagonal, self.blocks, self._sums)
-        return float(self._sums.sum())
+        return self.rows.apply(d[0], q[0])
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
-        if x[0].dtype == np.float64:
-            kernels.residual_pressure(b[0], x[0], r[0], *self.links, self.diagonal, self.blocks)
-        else:
-            kernels_pressure.residual_pressure_fast(b[0], x[0], r[0], *self.links, self.diagonal, self.blocks)
+        self.rows.residual(b[0], x[0], r[0])
 
     def springs(self, inner: list[np.ndarray]) -> np.ndarray:
         """What ties every liquid cell to air; `inner` are the links between liquid cells."""
@@ -75,8 +78,8 @@ class PressureLevel:
         np.subtract(self.diagonal, held, out=held)
         return np.maximum(held, np.float32(0.0), out=held)
 
-    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
-        kernels_pressure.relax_pressure(x[0], b[0], *self.links, self.diagonal, blocks, forward)
+    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool, times: int = 1) -> None:
+        self.rows.sweep(b[0], x[0], blocks, forward, times)
 
     def restrict(self, r: Vector, coarse: "PressureLevel", b: Vector) -> None:
         gather(r[0], weights_at(CENTRE), b[0], coarse.blocks, coarse.diagonal)

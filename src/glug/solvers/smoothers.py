@@ -18,6 +18,15 @@ class SweptLevel(Level, Protocol):
         ...
 
 
+class BlockLevel(Level, Protocol):
+    @property
+    def colours(self) -> tuple[np.ndarray, ...]: ...
+
+    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool, times: int) -> None:
+        """Gauss-Seidel over `blocks`, `times` in each, in place."""
+        ...
+
+
 class PolynomialLevel(Level, Protocol):
     def relax(self, b: Vector, x: Vector, before: Vector, keep: float, step: float) -> None:
         """before = x + keep (x - before) + step D^-1 (b - A x)."""
@@ -49,6 +58,28 @@ class GaussSeidel:
         for _ in range(self.sweeps):
             for blocks in reversed(level.colours):
                 level.sweep(b, x, blocks, False)
+
+
+@dataclass(frozen=True)
+class BlockSweeps:
+    """`sweeps` sweeps of every block before and after the coarse correction, without what its neighbours do meanwhile.
+
+    A block is read from memory once, so that every sweep after the first costs next to nothing.
+    """
+
+    sweeps: int = 1
+
+    def start(self, level: BlockLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        kernels.clear(x, level.blocks)
+        self.forward(level, b, x, scratch)
+
+    def forward(self, level: BlockLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        for blocks in level.colours:
+            level.sweep(b, x, blocks, True, self.sweeps)
+
+    def backward(self, level: BlockLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        for blocks in reversed(level.colours):
+            level.sweep(b, x, blocks, False, self.sweeps)
 
 
 @dataclass(frozen=True)
