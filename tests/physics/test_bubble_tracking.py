@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
+from glug.geometry.fractions import liquid_volume
+from glug.geometry.liquid import liquid_distance
+from glug.geometry.solids import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.storage import Particles
 from glug.physics.air_regions import AirRegions, label_regions
 from glug.physics.bubble_tracking import BubbleMemory, Tracked, follow, inherit, rest_volumes, significant
+from glug.physics.surface_shift import shift_surfaces
 from glug.simulation.state import State
 
 
@@ -51,16 +55,6 @@ def test_a_void_stays_one_until_it_has_closed():
     volume, room = np.array([2.9, 0.1]), np.array([3.0, 2.0])
     np.testing.assert_allclose(tracked.growth(volume, room, 0.1, 1.0), [1.0, -10.0])  # at least half its room a step
     np.testing.assert_array_equal(tracked.growth(volume, room, 0.1, 0.0), 0.0)
-
-
-def test_what_steps_lose_is_asked_for_beforehand():
-    memory, rest, room = BubbleMemory(expected=10.0), np.array([8.0, 2.0]), np.ones(2)
-    loss = memory.lost(np.array([7.8, 2.0]))
-    assert 0.0 < loss < 0.2
-    names = np.array([2, 3], np.int32)
-    growth = Tracked(BubbleMemory(names, rest, 4, loss=loss)).growth(rest, room, 1.0, 1.0)
-    np.testing.assert_allclose(growth, loss * rest / 10.0)  # though both have their volumes now
-    assert BubbleMemory().lost(rest) == 0.0  # nothing was asked for, or air was open
 
 
 def test_air_without_volume_is_no_void():
@@ -128,3 +122,30 @@ def test_particles_carry_names_through_a_split():
     third = see(second.memory, (inside & ~wall) | hole)
     assert list(third.void) == [True, False, False]
     np.testing.assert_array_less(third.growth(np.ones(3), np.ones(3), 0.1, 0.1)[0], 0.0)
+
+
+def test_moved_surfaces_give_a_bubble_its_volume_back():
+    grid = Grid(0.1, (24, 24, 24))
+    solid = sample_solids(grid, Walls(tuple(grid.corner), tuple(grid.corner + 2.4)), [], 0.0)
+    half = Grid(0.05, (48, 48, 48)).points(CENTRE).reshape(-1, 3)
+    particles = Particles.empty(("bubble",))
+    particles.append(half[np.linalg.norm(half - 1.2, axis=1) > 0.5].astype(np.float32), volume=np.float32(0.05**3))
+
+    def measure():
+        particles.sort(grid)
+        phi = liquid_distance(particles.position, particles.volume, particles.start, grid, solid.distance)
+        regions = regions_of(phi > 0.0)
+        fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
+        return phi, regions, regions.volume(grid, solid.openness, fraction)
+
+    phi, regions, before = measure()
+    faces, start = np.array([6.0 * np.pi * 5.0**2]), particles.position.copy()  # of a sphere of five cells
+    for wanted in (0.03, -0.03):
+        particles.position[:] = start
+        particles.sort(grid)
+        shift_surfaces(particles, grid, phi, solid, regions, faces, wanted * before)
+        gained = measure()[2][0] / before[0] - 1.0
+        assert 0.5 < gained / wanted < 1.2, gained
+    particles.position[:] = start
+    shift_surfaces(particles, grid, phi, solid, regions, faces, 0.0 * before)
+    np.testing.assert_array_equal(particles.position, start)

@@ -23,7 +23,6 @@ FIRST_NAME = 2  # of a bubble: 0 is a particle without a past, 1 one beside no a
 LEAST_SHARE = 0.05  # of the particles of a bubble, old or new, that make an edge: fewer lie in a film between two
 SMALLEST = 1e-300  # [m3]: a region may have no volume at all, between solids
 GAIN = 1.0  # share of a bubble's error that one step corrects: what a step loses does not add up
-FORESIGHT = 0.3  # weight of the last step in what steps are known to lose, which is asked for beforehand
 LEAST_CLOSED = 0.5  # of the cells of a void, that one step closes
 MOST = 0.05  # relative change of volume that one step may ask of a bubble that is kept
 
@@ -35,29 +34,19 @@ class BubbleMemory:
     names: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     rest: np.ndarray = field(default_factory=lambda: np.zeros(0))
     next_name: int = FIRST_NAME
-    expected: float = np.inf  # [m3] that all regions were asked to have by now; infinite when one was open
-    loss: float = 0.0  # [m3] that a step loses, of late
 
     def save(self) -> dict[str, np.ndarray]:
         return {
             "bubbles.names": self.names,
             "bubbles.rest": self.rest,
             "bubbles.next": np.array(self.next_name),
-            "bubbles.expected": np.array(self.expected),
-            "bubbles.loss": np.array(self.loss),
         }
-
-    def lost(self, volume: np.ndarray) -> float:
-        """The loss of a step [m3], now that the regions have `volume`."""
-        missing = self.expected - volume.sum()
-        return self.loss + FORESIGHT * (missing - self.loss) if np.isfinite(missing) else 0.0
 
     @classmethod
     def restore(cls, data: dict[str, np.ndarray]) -> "BubbleMemory":
         if "bubbles.names" not in data:
             return cls()
-        numbers = float(data.get("bubbles.expected", np.inf)), float(data.get("bubbles.loss", 0.0))
-        return cls(np.array(data["bubbles.names"]), np.array(data["bubbles.rest"]), int(data["bubbles.next"]), *numbers)
+        return cls(np.array(data["bubbles.names"]), np.array(data["bubbles.rest"]), int(data["bubbles.next"]))
 
 
 @dataclass(frozen=True)
@@ -71,19 +60,22 @@ class Tracked:
         """Whether a region is one that is to vanish: it opened between particles, in this step or before."""
         return self.memory.rest == 0.0
 
-    def growth(self, volume: np.ndarray, room: np.ndarray, dt: float, strength: float) -> np.ndarray:
-        """What every region is to gain [m3/s]; nothing where it is open.
+    def missing(self, volume: np.ndarray, room: np.ndarray) -> np.ndarray:
+        """What every region is to gain [m3]; nothing where it is open.
 
         volume, room  [m3] that it has, and that its cells have room for: of a void whose cells are almost full
                       little is left to lose, but it lasts until particles come
-        strength      scales the correction; 0 is none
         """
         wanted = np.where(np.isfinite(self.memory.rest), self.memory.rest, volume) - volume
-        kept = np.where(self.void, 0.0, volume)
-        wanted += self.memory.loss * kept / max(kept.sum(), SMALLEST)
-        change = np.clip(GAIN * strength * wanted, -MOST * volume, MOST * volume)
-        inwards = -np.maximum(volume, LEAST_CLOSED * room)
-        return np.where(self.void, inwards, change) / dt if strength > 0.0 else np.zeros(len(volume))
+        return np.where(self.void, -np.maximum(volume, LEAST_CLOSED * room), wanted)
+
+    def growth(self, volume: np.ndarray, room: np.ndarray, dt: float, strength: float) -> np.ndarray:
+        """What every region is to gain per time [m3/s]; `strength` scales the correction, 0 is none."""
+        if strength == 0.0:
+            return np.zeros(len(volume))
+        missing = self.missing(volume, room)
+        change = np.clip(GAIN * strength * missing, -MOST * volume, MOST * volume)
+        return np.where(self.void, missing, change) / dt
 
 
 def rest_volumes(
@@ -129,7 +121,7 @@ def follow(memory: BubbleMemory, particles: Particles, regions: AirRegions, volu
     rest = rest_volumes(edges, memory.rest, volume, fresh > counts.sum(axis=0), regions.open)
     names, next_name = inherit(edges, memory, volume)
     kernels.rename(regions.label, particles.start, names, particles.bubble)
-    return Tracked(BubbleMemory(names, rest, next_name, loss=memory.lost(volume)))
+    return Tracked(BubbleMemory(names, rest, next_name))
 
 
 def significant(counts: np.ndarray) -> np.ndarray:

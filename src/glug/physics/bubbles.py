@@ -54,6 +54,7 @@ class Bubbles:
         self.regions, self.liquid, self.components, self.links = regions, liquid, components, links
         contacts = Contacts.find(regions, liquid, links)
         self.strength = np.bincount(contacts.region, contacts.link, len(regions))
+        self.faces = np.bincount(contacts.region, minlength=len(regions))  # towards liquid, of every region
         self.number = np.flatnonzero((self.strength > 0.0) & ~regions.open)
         self.C = self.strength[self.number]
         ends = np.searchsorted(contacts.region, np.arange(len(regions) + 1))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from glug.geometry.kernels import trilinear
 from glug.jit import kernel, prange
 
 FRESH, NONE = np.int32(0), np.int32(1)  # a particle without a past, and one beside no air
@@ -63,3 +64,32 @@ def rename(label, start, names, bubble):
                         name = names[r]
                 for n in range(start[c], start[c + 1]):
                     bubble[n, 0] = name
+
+
+@kernel(parallel=True)
+def shift_particles(position, corner, inverse, phi, shift, nodes, depth, clear):
+    """Move particles up to `depth` below the surface inwards by `shift` (in cells), less the deeper they are.
+
+    phi and shift are at cell centres, the solid distance `nodes` at corners: nothing moves within `clear` of solids.
+    """
+    half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
+    step = one / inverse
+    for n in prange(position.shape[0]):
+        x = (position[n, 0] - corner[0]) * inverse
+        y = (position[n, 1] - corner[1]) * inverse
+        z = (position[n, 2] - corner[2]) * inverse
+        if trilinear(nodes, x, y, z) < clear:
+            continue
+        x, y, z = x - half, y - half, z - half
+        amount = trilinear(shift, x, y, z)
+        weight = min(max(one + trilinear(phi, x, y, z) / depth, zero), one)
+        if amount * weight == zero:
+            continue
+        gx = trilinear(phi, x + half, y, z) - trilinear(phi, x - half, y, z)
+        gy = trilinear(phi, x, y + half, z) - trilinear(phi, x, y - half, z)
+        gz = trilinear(phi, x, y, z + half) - trilinear(phi, x, y, z - half)
+        length = max(np.sqrt(gx * gx + gy * gy + gz * gz), half * step)
+        scale = amount * weight * step / length
+        position[n, 0] -= scale * gx
+        position[n, 1] -= scale * gy
+        position[n, 2] -= scale * gz

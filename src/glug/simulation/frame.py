@@ -24,7 +24,8 @@ class StepStats:
     seconds: dict[str, float] = field(default_factory=dict)  # wall time by stage
     solves: dict[str, SolveStats] = field(default_factory=dict)  # by stage: pressure, viscosity, ...
     warnings: list[str] = field(default_factory=list)
-    bubbles: list[dict[str, float]] = field(default_factory=list)  # id, volume and rest volume [m3] of closed air
+    bubbles: list[dict[str, float]] = field(default_factory=list)  # id, volume and rest volume [m3], cells: closed air
+    air_lost: float = 0.0  # [m3] that bubbles had lost by the step before, until their surfaces were moved
 
 
 @dataclass(frozen=True)

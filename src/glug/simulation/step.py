@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
-from glug.physics import advection, bubble_tracking, heat
+from glug.physics import advection, heat
 from glug.physics.densities import distance_of, mobility_of
 from glug.physics.octree_viscosity import Adapted, OctreeViscosity
 from glug.physics.pressure import PressureProblem
@@ -28,6 +27,7 @@ from glug.physics.velocity import extend
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.volume import VolumeCorrection
 from glug.scene.bodies import Solid, Source
+from glug.simulation.air import ClosedAir
 from glug.simulation.frame import StepStats
 from glug.simulation.pouring import drain, pour
 from glug.simulation.rigid_bodies import coast, reduced
@@ -38,6 +38,7 @@ from glug.solvers.stats import SolveStats
 LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
 MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are merged
 CORRECTION_GAIN = 0.1  # share of the volume error that one step corrects (Goldade 2021, section 4.4.1)
+MOST_ROUNDS = 3  # in which the surfaces of bubbles are moved, and measured again
 UNMET = 1e-4  # share of a divergence that closed liquid may keep before it is reported: more than rounding
 NOISE = 1e-6  # of the fastest velocity of a step: right-hand sides below are rounding, not flow
 
@@ -53,6 +54,7 @@ class Step:
         self.warnings: list[str] = []
         self.level: np.ndarray | None = None  # of the octree's leaves, where one is used
         self.bubbles: list[dict[str, float]] = []
+        self.air_lost = 0.0
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -76,15 +78,18 @@ class Step:
         with self.stage("heat"):
             self.heat(grid, dt)
         with self.stage("geometry"):
-            solid, phi, fraction = self.geometry(grid)
-            volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
-            bodies = self.bodies(grid, solid, dt)
-            others = [distance_of(n, state.particles, grid, solid) for n in setting.other_densities]
-            ratios = [setting.density_ratios[n] for n in setting.other_densities]
-            mobility = mobility_of(others, ratios, grid) if others else None
-            problem = self.pressure_problem(grid, phi, solid, bodies, mobility)
+            problem, fraction, others = self.surroundings(grid, dt)
             if setting.closed_air:
-                self.track_bubbles(problem, fraction, dt)
+                air = ClosedAir.find(state, problem, fraction)
+                self.air_lost = air.lost
+                strength, rounds = setting.scene.solver.volume_correction, 0
+                while rounds < MOST_ROUNDS and air.restore(state, problem, strength):
+                    problem, fraction, others = self.surroundings(grid, dt)
+                    air, rounds = ClosedAir.find(state, problem, fraction), rounds + 1
+                air.ask(dt, strength)
+                self.bubbles = air.rows()
+            phi, solid, bodies = problem.system.phi, problem.solid, problem.bodies
+            volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
             self.tiled = self.tiles(problem, others)
             if self.tiled is not None and state.particles.has("tile"):
                 self.tiled.mark(state.particles)
@@ -148,6 +153,16 @@ class Step:
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
         fill_hidden(phi, solid.hidden)
         return solid, phi, liquid_volume(phi, grid, CENTRE) * solid.openness
+
+    def surroundings(self, grid: Grid, dt: float) -> tuple[PressureProblem, np.ndarray, list[np.ndarray]]:
+        """The pressure problem, the liquid fraction of cells, and the distances of liquids of other densities."""
+        setting = self.setting
+        solid, phi, fraction = self.geometry(grid)
+        bodies = self.bodies(grid, solid, dt)
+        others = [distance_of(n, self.state.particles, grid, solid) for n in setting.other_densities]
+        ratios = [setting.density_ratios[n] for n in setting.other_densities]
+        mobility = mobility_of(others, ratios, grid) if others else None
+        return self.pressure_problem(grid, phi, solid, bodies, mobility), fraction, others
 
     def bodies(self, grid: Grid, solid: SolidField, dt: float) -> RigidBodies | None:
         """The rigid bodies on the grid, with the velocity that gravity and what they press against give them."""
@@ -215,23 +230,6 @@ class Step:
         if solver.air in ("two-phase", "affine"):
             return two_phase_problem(grid, phi, solid, solver.air_density / self.setting.density)
         return PressureProblem.build(grid, phi, solid, bodies, mobility)
-
-    def track_bubbles(self, problem: PressureProblem, fraction: np.ndarray, dt: float) -> None:
-        """Name the parts of the air, and ask of each to have the volume that it had."""
-        state = self.state
-        bubbles = problem.close_air()
-        regions, grid, solid = bubbles.regions, problem.grid, problem.solid
-        volume = regions.volume(grid, solid.openness, fraction)
-        tracked = bubble_tracking.follow(state.bubbles, state.particles, regions, volume)
-        room, strength = regions.room(grid, solid.openness), self.setting.scene.solver.volume_correction
-        bubbles.growth = tracked.growth(volume, room, dt, strength)
-        expected = np.inf if regions.open.any() else float((volume + bubbles.growth * dt).sum())
-        state.bubbles = replace(tracked.memory, expected=expected)
-        self.bubbles = [
-            {"id": int(name), "volume": float(v), "rest": float(rest), "cells": int(cells)}
-            for name, v, rest, cells in zip(tracked.memory.names, volume, tracked.memory.rest, regions.cells)
-            if np.isfinite(rest)
-        ]
 
     def project(
         self,
@@ -450,6 +448,7 @@ class Step:
             solves=self.solves,
             warnings=warnings,
             bubbles=self.bubbles,
+            air_lost=self.air_lost,
         )
 
 

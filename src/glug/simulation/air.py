@@ -1,0 +1,60 @@
+"""The closed air of one step: its bubbles are named and measured, and get back what the last step has lost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.physics.bubble_tracking import Tracked, follow
+from glug.physics.bubbles import Bubbles
+from glug.physics.pressure import PressureProblem
+from glug.physics.surface_shift import LEAST, shift_surfaces
+from glug.simulation.state import State
+
+
+@dataclass(frozen=True)
+class ClosedAir:
+    """Entries follow the air regions."""
+
+    bubbles: Bubbles
+    tracked: Tracked
+    volume: np.ndarray  # [m3]
+    room: np.ndarray  # [m3] that solids leave of their cells
+
+    @classmethod
+    def find(cls, state: State, problem: PressureProblem, fraction: np.ndarray) -> "ClosedAir":
+        """Name and measure the air regions of a pressure problem; `fraction` is the open liquid fraction of cells."""
+        bubbles, openness = problem.close_air(), problem.solid.openness
+        volume = bubbles.regions.volume(problem.grid, openness, fraction)
+        tracked = follow(state.bubbles, state.particles, bubbles.regions, volume)
+        state.bubbles = tracked.memory
+        return cls(bubbles, tracked, volume, bubbles.regions.room(problem.grid, openness))
+
+    def restore(self, state: State, problem: PressureProblem, strength: float) -> bool:
+        """Move the surfaces of bubbles to where these have their volumes, if they have lost enough; whether so."""
+        missing = min(strength, 1.0) * self.tracked.missing(self.volume, self.room)
+        if np.abs(missing).sum() <= LEAST * self.volume[np.isfinite(self.tracked.memory.rest)].sum():
+            return False
+        phi, regions = problem.system.phi, self.bubbles.regions
+        shift_surfaces(state.particles, problem.grid, phi, problem.solid, regions, self.bubbles.faces, missing)
+        state.particles.sort(problem.grid)
+        return True
+
+    def ask(self, dt: float, strength: float) -> None:
+        """Ask of every region what is still missing."""
+        self.bubbles.growth = self.tracked.growth(self.volume, self.room, dt, strength)
+
+    @property
+    def lost(self) -> float:
+        """[m3] that all that is to be kept has less than it should."""
+        rest = self.tracked.memory.rest
+        kept = np.isfinite(rest) & (rest > 0.0)
+        return float((rest[kept] - self.volume[kept]).sum())
+
+    def rows(self) -> list[dict[str, float]]:
+        """What `stats.jsonl` says of the bubbles."""
+        cells, memory = self.bubbles.regions.cells, self.tracked.memory
+        return [
+            {"id": int(name), "volume": float(v), "rest": float(rest), "cells": int(count)}
+            for name, v, rest, count in zip(memory.names, self.volume, memory.rest, cells)
+            if np.isfinite(rest)
+        ]
