@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from glug.grids.regular import FACES
+from glug.physics import viscosity_levels
 from glug.physics.free_bodies import FreeBodies, free_bodies, label_bodies, may_be_free, with_free_bodies
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.viscosity_levels import hierarchy
@@ -41,8 +42,10 @@ def test_a_rigid_motion_of_a_free_body_strains_nothing(balls):
         assert np.abs(q[a] - system.m[a] * x[a]).max() < 1e-6 * stiffness
 
 
-def test_the_cycle_stays_symmetric_and_takes_few_iterations(balls):
+def test_the_cycle_stays_symmetric_and_takes_few_iterations(balls, monkeypatch):
+    """With coarse grids that walls near the bodies hold: the usual ones take few iterations by themselves."""
     system = balls.system()
+    monkeypatch.setattr(viscosity_levels, "TOUCHING", -1.0)
     counts = []
     for deflated in (False, True):
         cycle = Multigrid(hierarchy(system), GaussSeidel(2), 2)

@@ -1,4 +1,4 @@
-"""Where liquid meets walls and air at once."""
+"""Where liquid meets walls and air at once, and what of the walls coarse grids see there."""
 
 import numpy as np
 
@@ -18,3 +18,60 @@ def mark_contact(mass, stopping, full, reach, marked):
                 partly = partly or zero < mass[2][i, j, k] < full
                 near = min(min(stopping[0][i, j, k], stopping[1][i, j, k]), stopping[2][i, j, k]) < reach
                 marked[i, j, k] = partly and near
+
+
+@kernel(inline=True)
+def touches_solid(axis, s, cell, shear_b, shear_c, i, j, k):
+    """Whether a stress acts between a face of `axis` and a face in a solid beside it (see `hold_by_walls`)."""
+    for side in range(6):
+        up = side % 2
+        step = 2 * up - 1
+        towards = (axis + side // 2) % 3
+        di, dj, dk = towards == 0, towards == 1, towards == 2
+        if not s[i + step * di, j + step * dj, k + step * dk]:
+            continue
+        if side < 2:
+            weight = cell[i - (1 - up) * di, j - (1 - up) * dj, k - (1 - up) * dk]
+        else:
+            edges = shear_b if side < 4 else shear_c
+            weight = edges[i + up * di, j + up * dj, k + up * dk]
+        if weight > np.float32(0.0):
+            return True
+    return False
+
+
+@kernel(inline=True)
+def share(along, o):
+    """Weight of fine sample 2 I - 3 + o in coarse sample I: between nodes along the face's axis, else cells."""
+    if along:
+        return (0.5, 1.0, 0.5, 0.0)[o]
+    return (0.25, 0.75, 0.75, 0.25)[o]
+
+
+@kernel(parallel=True)
+def release_faces(axis, m, s, cell, shear_b, shear_c, most, mass, solid):
+    """Clear `solid` at coarse faces with mass, if at most `most` of the fine faces that they move touch a solid.
+
+    `m`, `s` and the stresses are those of the fine grid, `mass` and `solid` those of the coarse one.
+    """
+    ni, nj, nk = solid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if not solid[i, j, k] or not mass[i, j, k] > np.float32(0.0):
+                    continue
+                held = total = 0.0
+                for p in range(4):
+                    for q in range(4):
+                        for r in range(4):
+                            x, y, z = 2 * i - 3 + p, 2 * j - 3 + q, 2 * k - 3 + r
+                            if min(x, y, z) < 1 or x > m.shape[0] - 2 or y > m.shape[1] - 2 or z > m.shape[2] - 2:
+                                continue
+                            if m[x, y, z] > np.float32(0.0):
+                                w = share(axis == 0, p) * share(axis == 1, q) * share(axis == 2, r)
+                                total += w
+                                if w > 0.0 and touches_solid(axis, s, cell, shear_b, shear_c, x, y, z):
+                                    held += w
+                if held <= most * total:
+                    solid[i, j, k] = 0

@@ -157,7 +157,7 @@ class ViscosityProblem:
         mass = self.held_mass
         m = held_faces(mass, stopping, self.solid_faces, cell, self.weights.edges)
         blocks = active_blocks(cells_with_unknowns(m, self.grid.shape))
-        fields = mass, m, cell, self.weights.edges, self.coupling, stopping
+        fields = mass, m, cell, self.weights.edges, self.coupling, stopping, self.solid_faces
         return ViscosityLevel(self.grid.dx, self.grid.shape, *fields, blocks, self.slip)
 
     def right_hand_side(self, velocity: Staggered) -> Vector:
