@@ -16,13 +16,14 @@ from glug.grids import kernels_octree, kernels_octree_transfer
 from glug.grids.octree import Faces, Octree
 from glug.grids.octree_transfer import to_octree, to_regular
 from glug.grids.regular import Staggered
-from glug.physics.octree_levels import octree_multigrid
+from glug.physics.octree_levels import REPEATS, OctreeSmoother, octree_hierarchy
 from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.rigid_viscosity import ViscousBodies
-from glug.physics.viscosity import REPEATS, SWEEPS, ViscosityProblem
+from glug.physics.viscosity import ViscosityProblem, write_solids
 from glug.physics.viscosity_levels import ViscosityLevel
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback, start_from_better
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
 from glug.solvers.low_rank import Coupled
+from glug.solvers.multigrid import Multigrid
 from glug.solvers.stats import SolveStats
 
 LEVELS, BAND = 4, 2  # as the source has it: more levels or thinner bands gain nothing
@@ -70,17 +71,38 @@ class Adapted:
 
 
 class OctreeViscosity:
-    """One geometry, viscosity and time step on a tree."""
+    """One geometry, viscosity and time step on a tree, for one solve.
 
-    def __init__(self, adapted: Adapted, diffusion: np.ndarray | float, *, enhanced: bool = True):
-        self.problem, self.regular, self.tree = adapted.problem, adapted.regular, adapted.tree
+    All that needs the weights of the regular problem is made at the beginning, so that these, which fill the whole
+    window, can be forgotten before the solve. `solver` is `multigrid`, with `jacobi-cg` to fall back on, or
+    `jacobi-cg`.
+    """
+
+    def __init__(
+        self, adapted: Adapted, diffusion: np.ndarray | float, *, enhanced: bool = True, solver: str = "multigrid"
+    ):
+        problem, regular, self.tree = adapted.problem, adapted.regular, adapted.tree
+        self.solid, self.solid_faces = problem.solid, problem.solid_faces
+        self.place = place = adapted.faces.place
         begin = time.perf_counter()
         kappa, first = coarse_diffusion(self.tree, diffusion)
-        regular = self.regular
         weights = OctreeWeights(regular.m, regular.c[0], regular.e, regular.f, kappa, first)
         self.system = assemble(self.tree, adapted.faces, weights, enhanced=enhanced)
-        self.place = adapted.faces.place
-        self.seconds = {**adapted.seconds, "assemble": time.perf_counter() - begin}
+        assembled = time.perf_counter()
+        self.viscous = self._viscous_bodies(problem)
+        self.volume = face_volumes(self.tree, place)
+        self.mass = self._of_finest(problem.mass, 1.0)
+        self.known = None  # what the known velocities of solids add to the right-hand side of finest faces
+        if self.solid.velocity is not None:
+            self.known = self._of_finest(problem.right_hand_side(problem.grid.staggered()), 0.0)
+        ready = time.perf_counter()
+        self.levels = [] if solver == "jacobi-cg" else octree_hierarchy(self.tree, place, self.system, regular)
+        self.seconds = {
+            **adapted.seconds,
+            "assemble": assembled - begin,
+            "transfer": ready - assembled,
+            "setup": time.perf_counter() - ready,
+        }
 
     @classmethod
     def build(
@@ -91,72 +113,81 @@ class OctreeViscosity:
         levels: int = LEVELS,
         band: int = BAND,
         enhanced: bool = True,
+        solver: str = "multigrid",
     ) -> "OctreeViscosity":
         """The problem on the tree that fits it; `diffusion` is mu dt / (rho dx^2), a number or a cell-centred field."""
-        return cls(Adapted.to(problem, levels, band), diffusion, enhanced=enhanced)
+        return cls(Adapted.to(problem, levels, band), diffusion, enhanced=enhanced, solver=solver)
 
-    def right_hand_side(self, velocity: Staggered, start: np.ndarray) -> np.ndarray:
-        """M u* minus what the known velocities of solids contribute; `start` is u* on the tree."""
-        volume = face_volumes(self.tree, self.place)
-        values = start.copy()
-        regular = self.problem.right_hand_side(velocity)
-        kernels_octree_transfer.take_level(self.place, 0, self.tree.deep, regular, values)
-        return volume * values
+    def _of_finest(self, fields: Vector, elsewhere: float) -> np.ndarray:
+        """Regular fields at the tree's finest faces."""
+        values = np.full(len(self.place), elsewhere, np.float32)
+        kernels_octree_transfer.take_level(self.place, 0, self.tree.deep, fields, values)
+        return values
 
-    def solve(
-        self,
-        velocity: Staggered,
-        *,
-        tolerance: float,
-        max_iterations: int,
-        floor: float = 0.0,
-        solver: str = "multigrid",
-    ) -> SolveStats:
-        """Replace `velocity` by the solution, in place; solid faces take the solid's.
-
-        `solver` is `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`. Residuals are relative to the
-        right-hand side of the finest faces, as on the regular grid: beside that of coarse faces, which is larger by
-        their volume, those of the surface would not count.
-        """
-        begin = time.perf_counter()
-        start = to_octree(self.tree, self.place, velocity)
-        viscous = self.viscous_bodies()
-        b = self.system.vector(self.right_hand_side(velocity, start))
-        low = None if viscous is None else viscous.low_rank(self.system.mask)
-        if viscous is not None and low is not None:
-            viscous.add_to(b, low)
-        x = self.system.vector(start, np.float64)
-        whole = self.system if low is None else Coupled(self.system, low)
-        start_from_better(whole, b, x)
-        setup = time.perf_counter() - begin
-        largest = float(np.abs(b[0]).max(initial=0.0))
-        finest = float(np.abs(b[0][0, 0, self.place[:, 1] == 0]).max(initial=0.0))
-        share = finest / largest if finest > 0.0 else 1.0
-        choices = preconditioners(self, solver)
-        stats = solve_with_fallback(whole, choices, b, x, tolerance * share, max_iterations, floor / share)
-        stats = replace(stats, residual=stats.residual / share)
-        begin = time.perf_counter()
-        if viscous is not None and low is not None and self.problem.solid.velocity is not None:
-            viscous.move(x, low)
-            viscous.bodies.write(self.problem.solid.velocity)
-        to_regular(self.tree, self.place, x[0][0, 0], velocity)
-        self.problem.write_solids(velocity)
-        self.seconds["transfer"] = setup + time.perf_counter() - begin
-        before = sum(self.seconds.values())
-        return replace(stats, setup_seconds=stats.setup_seconds + before)
-
-    def viscous_bodies(self) -> ViscousBodies | None:
+    def _viscous_bodies(self, problem: ViscosityProblem) -> ViscousBodies | None:
         """The bodies' part of the system: leaves are finest around them, so their rows are the regular ones."""
-        viscous = self.problem.viscous_bodies()
+        viscous = problem.viscous_bodies()
         if viscous is None:
             return None
-        sizes = [m.size for m in self.problem.mass]
+        sizes = [m.size for m in problem.mass]
         number = np.full(sum(sizes), -1)
-        for a, m in enumerate(self.problem.mass):
+        for a, m in enumerate(problem.mass):
             mine = np.flatnonzero((self.place[:, 0] == a) & (self.place[:, 1] == 0))
             corner = tuple(self.place[mine, 2:].astype(np.int64).T)
             number[sum(sizes[:a]) + np.ravel_multi_index(corner, m.shape)] = mine
         return viscous.renumbered(number)
+
+    def right_hand_side(self, start: np.ndarray) -> np.ndarray:
+        """M u* minus what the known velocities of solids contribute; `start` is u* on the tree."""
+        b = self.mass * start
+        if self.known is not None:
+            b += self.known
+        b *= self.volume
+        return b
+
+    def solve(self, velocity: Staggered, *, tolerance: float, max_iterations: int, floor: float = 0.0) -> SolveStats:
+        """Replace `velocity` by the solution, in place; solid faces take the solid's.
+
+        Residuals are relative to the right-hand side of the finest faces, as on the regular grid: beside that of coarse
+        faces, which is larger by their volume, those of the surface would not count.
+        """
+        begin = time.perf_counter()
+        start = to_octree(self.tree, self.place, velocity)
+        viscous = self.viscous
+        b = self.system.vector(self.right_hand_side(start))
+        low = None if viscous is None else viscous.low_rank(self.system.mask)
+        if viscous is not None and low is not None:
+            viscous.add_to(b, low)
+        x = self.system.vector(start, np.float64)
+        del start
+        whole = self.system if low is None else Coupled(self.system, low)
+        start_from_better(whole, b, x)
+        self.seconds["transfer"] += time.perf_counter() - begin
+        largest = float(np.abs(b[0]).max(initial=0.0))
+        finest = float(np.abs(b[0][0, 0, self.place[:, 1] == 0]).max(initial=0.0))
+        share = finest / largest if finest > 0.0 else 1.0
+        choices = self._preconditioners()
+        stats = solve_with_fallback(whole, choices, b, x, tolerance * share, max_iterations, floor / share)
+        stats = replace(stats, residual=stats.residual / share)
+        begin = time.perf_counter()
+        if viscous is not None and low is not None and self.solid.velocity is not None:
+            viscous.move(x, low)
+            viscous.bodies.write(self.solid.velocity)
+        to_regular(self.tree, self.place, x[0][0, 0], velocity)
+        write_solids(self.solid, self.solid_faces, velocity)
+        self.seconds["transfer"] += time.perf_counter() - begin
+        return replace(stats, setup_seconds=stats.setup_seconds + sum(self.seconds.values()))
+
+    def _preconditioners(self) -> list[Callable[[], Preconditioner]]:
+        """The solver's, and what to fall back on."""
+
+        def jacobi() -> Preconditioner:
+            return Diagonal(self.system.mask, self.system.blocks)
+
+        def multigrid(repeats: int = REPEATS) -> Preconditioner:
+            return Cycle(self.system, Multigrid(self.levels, OctreeSmoother(), repeats))
+
+        return [multigrid, lambda: multigrid(0), jacobi] if self.levels else [jacobi]
 
 
 def face_volumes(tree: Octree, place: np.ndarray) -> np.ndarray:
@@ -164,16 +195,3 @@ def face_volumes(tree: Octree, place: np.ndarray) -> np.ndarray:
     volume = np.empty(len(place), np.float32)
     kernels_octree.face_volumes(tree.level, tree.deep, place, volume)
     return volume
-
-
-def preconditioners(octree: OctreeViscosity, solver: str) -> list[Callable[[], Preconditioner]]:
-    """What `solver` names, and what to fall back on."""
-    system = octree.system
-
-    def jacobi() -> Preconditioner:
-        return Diagonal(system.mask, system.blocks)
-
-    def multigrid(repeats: int = REPEATS) -> Preconditioner:
-        return Cycle(system, octree_multigrid(octree.tree, octree.place, system, octree.regular, SWEEPS, repeats))
-
-    return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]

@@ -276,13 +276,14 @@ class ViscosityProblem:
             self.bodies.write(self.solid.velocity)
         for a, u in enumerate(velocity):
             u[:] = np.where(diagonal[a] > 0, x[a], u)
-        self.write_solids(velocity)
+        write_solids(self.solid, self.solid_faces, velocity)
 
-    def write_solids(self, velocity: Staggered) -> None:
-        """Faces inside solids take the solid's velocity, in place."""
-        for a, u in enumerate(velocity):
-            inside = self.solid_faces[a] > 0
-            u[inside] = 0.0 if self.solid.velocity is None else self.solid.velocity[a][inside]
+
+def write_solids(solid: SolidField, solid_faces: SolidFaces, velocity: Staggered) -> None:
+    """Faces inside solids take the solid's velocity, in place."""
+    for a, u in enumerate(velocity):
+        inside = solid_faces[a] > 0
+        u[inside] = 0.0 if solid.velocity is None else solid.velocity[a][inside]
 
 
 def jumps(diffusion: np.ndarray | float) -> bool:

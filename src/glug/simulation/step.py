@@ -297,7 +297,7 @@ class Step:
             if tree is not None:
                 octree = OctreeViscosity(tree, diffusion, enhanced=solver.octree.gradients == "enhanced")
                 self.level = tree.tree.level
-                del tree
+                del tree, problem  # the weights are done with
                 stats = octree.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor)
             else:
                 name = "multigrid" if solver.viscosity == "auto" else solver.viscosity

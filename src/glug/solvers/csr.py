@@ -12,6 +12,17 @@ from glug.solvers.cg import Vector
 from glug.solvers.multigrid import Level
 
 RUN = 2048  # rows of a block
+# Blocks of Gauss-Seidel: the larger they are, the fewer rows see old values; there are enough of them for many threads.
+SWEPT_ROWS, SWEPT_BLOCKS = 65536, 16
+EVERY = np.zeros(0, np.int32)
+
+
+def runs(rows: int, size: int) -> np.ndarray:
+    """Blocks of `size` rows, as kernels of fields of one row take them."""
+    begin = np.arange(0, rows, size)
+    blocks = np.zeros((len(begin), 4), np.int32)
+    blocks[:, 2], blocks[:, 3] = begin, np.minimum(begin + size, rows)
+    return blocks
 
 
 @dataclass
@@ -32,9 +43,8 @@ class CsrSystem:
 
     def __post_init__(self) -> None:
         self.unknowns = len(self.start)
-        begin = np.arange(0, self.unknowns, RUN)
-        self.blocks = np.zeros((len(begin), 4), np.int32)
-        self.blocks[:, 2], self.blocks[:, 3] = begin, np.minimum(begin + RUN, self.unknowns)
+        self.blocks = runs(self.unknowns, RUN)
+        self.swept = runs(self.unknowns, min(max(RUN, self.unknowns // SWEPT_BLOCKS), SWEPT_ROWS))
         self.mask: Vector = (self.diagonal,)
         self._sums = np.zeros(len(self.blocks))
 
@@ -71,21 +81,22 @@ class CsrSystem:
         (Baker, Falgout, Kolev and Yang 2011: the l1 smoothers.)
         """
         g = (np.empty((1, 1, self.unknowns), np.float32),)
-        kernels.hold_blocks(*self._rows, g, self.blocks)
+        kernels.hold_blocks(*self._rows, g, self.swept)
         return g
 
     def sweep(self, b: Vector, x: Vector, before: Vector, part: "Part", forward: bool) -> None:
         """Gauss-Seidel within blocks of rows; `before` is a copy of x."""
         kernels.sweep(*self._rows, b, x, before, self.hold, part.blocks, part.rows, forward)
 
-    @cached_property
+    @property
     def everything(self) -> "Part":
-        return Part(self.blocks, np.ones(self.unknowns, np.bool_))
+        return Part(self.swept, EVERY)
 
     def part(self, rows: np.ndarray) -> "Part":
-        """Those where `rows` (bool) says so."""
-        hit = np.logical_or.reduceat(rows, self.blocks[:, 2]) if self.unknowns else np.zeros(0, np.bool_)
-        return Part(self.blocks[hit], rows)
+        """The rows that are listed in ascending order."""
+        blocks = self.swept.copy()
+        blocks[:, :2] = np.searchsorted(rows, blocks[:, 2:])
+        return Part(blocks[blocks[:, 0] < blocks[:, 1]], rows.astype(np.int32))
 
     def matrix(self):  # type: ignore[no-untyped-def]
         """As `scipy.sparse`, in float64."""
@@ -101,10 +112,10 @@ class CsrSystem:
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the rows of a matrix, and the blocks that hold them."""
+    """Some of the rows of a matrix, and the blocks that hold them (`kernels_csr.sweep`)."""
 
     blocks: np.ndarray
-    rows: np.ndarray  # bool
+    rows: np.ndarray  # int32; none are all
 
 
 class PartLevel(Level, Protocol):
@@ -132,9 +143,12 @@ class BlockGaussSeidel:
         self._sweep(level, b, x, scratch, False)
 
     def _sweep(self, level: PartLevel, b: Vector, x: Vector, scratch: Vector, forward: bool) -> None:
-        hard = [level.hard] * (self.more if len(level.hard.blocks) else 0)
-        changed = level.blocks  # since x was copied
+        hard = [level.hard] * (self.more if len(level.hard.rows) else 0)
+        changed = EVERY  # the rows since x was copied; none are all
         for part in (*hard, *[level.everything] * self.sweeps, *hard):
-            vectors.copy(x, scratch, changed)
+            if len(changed):
+                kernels.copy_rows(x, scratch, changed)
+            else:
+                vectors.copy(x, scratch, level.blocks)
             level.sweep(b, x, scratch, part, forward)
-            changed = part.blocks
+            changed = part.rows

@@ -77,18 +77,31 @@ def hold_blocks(start, length, column, value, rest, hold, blocks):
 
 @kernel(parallel=True)
 def sweep(start, length, column, value, rest, b, x, before, hold, blocks, rows, forward):
-    """Gauss-Seidel within blocks, Jacobi between them; the opposite order is the adjoint. `rows` (1 or 0) are swept."""
+    """Gauss-Seidel within blocks, Jacobi between them; the opposite order is the adjoint.
+
+    Of the rows from first to last of a block (its third and fourth number) those are swept that `rows` lists from its
+    first to its second number, or all where nothing is listed.
+    """
     known, v, old, g = b[0][0, 0], x[0][0, 0], before[0][0, 0], hold[0][0, 0]
+    listed = rows.shape[0] > 0
     for t in prange(blocks.shape[0]):
         first, last = np.uint64(blocks[t, 2]), np.uint64(blocks[t, 3])
-        for o in range(last - first):
-            n = first + o if forward else last - ONE - o
-            if not rows[n]:
-                continue
+        begin, end = (np.uint64(blocks[t, 0]), np.uint64(blocks[t, 1])) if listed else (first, last)
+        for o in range(end - begin):
+            n = begin + o if forward else end - ONE - o
+            if listed:
+                n = np.uint64(rows[n])
             here = v[n]
             total = known[n] - rest[n] * here
             for p in range(np.uint64(start[n]), np.uint64(start[n]) + np.uint64(length[n])):
                 c = np.uint64(column[p])
-                mine, others = v[c], old[c]  # both, because a branch would often be guessed wrong
-                total -= value[p] * ((mine if first <= c < last else others) - here)
+                total -= value[p] * ((v[c] if first <= c < last else old[c]) - here)
             v[n] = here + total / g[n]
+
+
+@kernel(parallel=True)
+def copy_rows(x, out, rows):
+    """out = x in the rows that are listed."""
+    v, copy = x[0][0, 0], out[0][0, 0]
+    for o in prange(rows.shape[0]):
+        copy[rows[o]] = v[rows[o]]
