@@ -1,4 +1,7 @@
-"""A study's plot, and its page in the documentation: the table, the plot, the command that makes them."""
+"""A study's plot, and its page in the documentation: the table, the plot, the command that makes them.
+
+Benches have pages as well (`docs/bench_page.py` writes them from what --json wrote): what they measured, and where.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,27 @@ import numpy as np
 from PIL import Image
 
 from glug.errors import OutputError
-from glug.studies.registry import STUDIES, Entry
-from glug.studies.rows import StudyRow
+from glug.studies.registry import BENCHES, STUDIES, Entry
+from glug.studies.rows import BenchRow, StudyRow
 from glug.view.plot import Line, Panel, plot
 
 PANEL = (700, 300)  # pixels
 COLUMNS = ("table", "grid", "quantity", "norm", "ours", "published", "ratio", "order_ours", "order_published")
 HEADS = ("table", "grid", "quantity", "norm", "ours", "published", "ratio", "order", "published order")
+MEASURED = {  # columns of a bench's page
+    "case": "case",
+    "n": "cells",
+    "solver": "solver",
+    "threads": "threads",
+    "voxels": "voxels",
+    "dofs": "unknowns",
+    "per_row": "entries per row",
+    "iterations": "iterations",
+    "setup_seconds": "set-up s",
+    "seconds": "solve s",
+    "bytes_per_dof": "bytes per unknown",
+    "peak_gb": "peak GB",
+}
 
 
 def panels(rows: Sequence[StudyRow]) -> list[Panel]:
@@ -73,8 +90,41 @@ def write_page(name: str, rows: Sequence[StudyRow], folder: Path) -> None:
         lines += [f"![{name}]({name}.png)", ""]
     lines += [f"    glug validate {name} --max {max(row.grid for row in rows)}", ""]
     shown = [i for i, c in enumerate(COLUMNS) if any(getattr(row, c) is not None for row in rows)]
-    lines += ["| " + " | ".join(HEADS[i] for i in shown) + " |", "|" + "---|" * len(shown)]
-    lines += ["| " + " | ".join(_cell(COLUMNS[i], getattr(row, COLUMNS[i])) for i in shown) + " |" for row in rows]
+    cells = [[_cell(COLUMNS[i], getattr(row, COLUMNS[i])) for i in shown] for row in rows]
+    _write(folder, name, [*lines, *_markdown([[HEADS[i] for i in shown], *cells])])
+
+
+def write_bench_page(name: str, rows: Sequence[BenchRow], machine: str, folder: Path) -> None:
+    """Write `folder`/NAME.md: what the bench measured, on `machine`; set-up has a column for each of its stages."""
+    notes = import_module(BENCHES[name].module).__doc__ or ""
+    lines = [
+        f"# {name}",
+        "",
+        BENCHES[name].summary + ".",
+        "",
+        notes.strip(),
+        "",
+        f"    glug bench {name}",
+        "",
+        machine,
+        "",
+    ]
+    shown = [c for c in MEASURED if any(getattr(row, c) is not None for row in rows)]
+    stages = list(dict.fromkeys(s for row in rows for s in row.stages or {} if s != "solve"))
+    head = [MEASURED[c] for c in shown] + [f"{s} s" for s in stages]
+    cells = [
+        [_cell(c, getattr(row, c)) for c in shown] + [_cell(s, (row.stages or {}).get(s)) for s in stages]
+        for row in rows
+    ]
+    _write(folder, name, [*lines, *_markdown([head, *cells])])
+
+
+def _markdown(cells: Sequence[Sequence[str]]) -> list[str]:
+    head, *body = ["| " + " | ".join(line) + " |" for line in cells]
+    return [head, "|" + "---|" * len(cells[0]), *body]
+
+
+def _write(folder: Path, name: str, lines: Sequence[str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
@@ -97,7 +147,8 @@ def write_index(folder: Path) -> None:
 
 
 def _entries(folder: Path) -> list[tuple[str, Entry]]:
-    return [(name, entry) for name, entry in STUDIES.items() if (folder / f"{name}.md").exists()]
+    entries = {**STUDIES, **BENCHES}
+    return [(name, entry) for name, entry in entries.items() if (folder / f"{name}.md").exists()]
 
 
 def _cell(column: str, value: object) -> str:

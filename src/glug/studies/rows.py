@@ -40,7 +40,8 @@ class BenchRow:
 
     `dofs` are the unknowns of a solve, and the particles of any other stage. `seconds` is per solve or step;
     `setup_seconds` what is spent once. `peak_gb` [1e9 bytes] is the peak of the process, which measured this
-    case and no other. `skipped` says why there are no numbers.
+    case and no other. `skipped` says why there are no numbers. `voxels` are cells with liquid, `per_row` the entries of
+    an average row, `bytes_per_dof` the peak above what the input takes, `stages` the seconds of every stage.
     """
 
     case: str
@@ -56,6 +57,10 @@ class BenchRow:
     skipped: str | None = None
     ns_per_particle: float | None = None
     ns_per_cell: float | None = None
+    voxels: int | None = None
+    per_row: float | None = None
+    bytes_per_dof: float | None = None
+    stages: dict[str, float] | None = None
 
 
 Row = StudyRow | BenchRow
