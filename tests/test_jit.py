@@ -1,5 +1,6 @@
 """The folder of compiled kernels follows the sources they are compiled from."""
 
+import numba
 import pytest
 
 from glug import jit
@@ -35,3 +36,19 @@ def test_every_kernel_module_imports_in_the_form_that_is_followed():
         for line in path.read_text().splitlines():
             if "import" in line.split("#")[0].split() and "glug" in line:
                 assert jit.IMPORTS.match(line), f"{path.name}: {line}"
+
+
+def test_little_work_is_done_by_one_thread():
+    before = jit.set_threads(None)
+    with jit.threads_for(jit.SMALL - 1):
+        assert numba.get_num_threads() == 1
+    with jit.threads_for(jit.SMALL):
+        assert numba.get_num_threads() == before
+    assert numba.get_num_threads() == before
+
+
+def test_small_dense_matrices_are_done_by_one_thread():
+    from threadpoolctl import threadpool_info
+
+    with jit.dense_on_one_thread():
+        assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}

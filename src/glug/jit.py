@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,31 @@ def threads(count: int | None) -> Iterator[int]:
         yield set_threads(count)
     finally:
         numba.set_num_threads(before)
+
+
+SMALL = 60_000  # samples: to share the work of a kernel over fewer takes longer than the work
+
+
+def threads_for(samples: int) -> AbstractContextManager[Any]:
+    """One thread for the length of a block whose kernels have few samples to visit."""
+    return threads(1) if samples < SMALL else nullcontext()
+
+
+@functools.cache
+def _dense_libraries() -> Any:
+    import scipy.linalg  # noqa: F401  (loads the library that is to be found)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def dense_on_one_thread() -> AbstractContextManager[Any]:
+    """Factorise small dense matrices on one thread for the length of a block.
+
+    Threads of that library wait for each other even longer than ours: 300 ms instead of 5 ms for a matrix of 400 rows
+    while other programs want the cores.
+    """
+    return _dense_libraries().limit(limits=1)
 
 
 prange = numba.prange

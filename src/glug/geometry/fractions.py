@@ -7,7 +7,7 @@ on which the function is linear.
 
 import numpy as np
 
-from glug.geometry import kernels
+from glug.geometry import kernels, kernels_fractions
 from glug.grids.regular import Grid, Offset, Staggered
 
 HALF_DIAGONAL = np.sqrt(3.0) / 2.0
@@ -31,7 +31,7 @@ def _volume(field: np.ndarray, grid: Grid, offset: Offset, kinds: list[int]) -> 
     # A control volume is cut only when the surface is nearer to its centre than its half diagonal; the sample
     # with its index is half a cell away along every axis where they do not coincide.
     apart = 0.5 * np.sqrt(sum(kind != 0 for kind in kinds))
-    kernels.volume_fraction(field, *kinds, np.float32(SLACK * (HALF_DIAGONAL + apart) * grid.dx), out)
+    kernels_fractions.volume_fraction(field, *kinds, np.float32(SLACK * (HALF_DIAGONAL + apart) * grid.dx), out)
     return out
 
 

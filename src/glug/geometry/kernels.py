@@ -144,31 +144,6 @@ def gather_corners(field, i, j, k, kx, ky, kz, index, weight, v):
         v[n] -= excess
 
 
-@kernel(parallel=True)
-def volume_fraction(field, kx, ky, kz, far, out):
-    """Fraction of every control volume of `out` where `field` is negative.
-
-    kx, ky, kz place the control volumes relative to the samples (see `axis_samples`); a control volume whose
-    nearest sample is farther than `far` from zero is not cut.
-    """
-    ni, nj, nk = out.shape
-    mi, mj, mk = field.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        v = np.empty(8, np.float64)
-        index, weight = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
-        for j in range(nj):
-            for k in range(nk):
-                near = field[min(i, mi - 1), min(j, mj - 1), min(k, mk - 1)]
-                if near > far:
-                    out[i, j, k] = 0.0
-                elif near < -far:
-                    out[i, j, k] = 1.0
-                else:
-                    gather_corners(field, i, j, k, kx, ky, kz, index, weight, v)
-                    out[i, j, k] = cube_fraction(v)
-
-
 @kernel(inline=True)
 def positive_fraction(a, b, c, d):
     """Fraction of a square where the distance is positive; a face in the surface of a solid is closed."""

@@ -18,7 +18,7 @@ from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.physics.rigid import RigidBodies
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import Coupled, LowRank, Rows
-from glug.solvers.smoothers import BlockSweeps
+from glug.solvers.smoothers import GaussSeidel
 
 FLUID = 0.5  # of what liquid of a body's density would pass on: fewest iterations for 1 to 400 bodies (0.1 to 1 tried)
 MOST = 1.0  # the largest eigenvalue of K S K' that smoothing takes; the diagonal of A is about 6
@@ -51,7 +51,7 @@ class BodySmoother:
     """`sweeps` of Gauss-Seidel; on the finest level against the push that the bodies have at their beginning."""
 
     def __init__(self, sweeps: int):
-        self._liquid = BlockSweeps(sweeps)
+        self._liquid = GaussSeidel(sweeps)
 
     def start(self, level: BodyLevel | PressureLevel, b: Vector, x: Vector, scratch: Vector) -> None:
         self._liquid.start(level.fine if isinstance(level, BodyLevel) else level, b, x, scratch)  # nothing pushes yet

@@ -135,37 +135,40 @@ def linked(x, entry, e, i, j, k):
 
 
 @kernel(parallel=True)
-def relax_pressure(x, b, lx, ly, lz, diagonal, scale, rows, start, cell, entry, blocks, sweeps, forward):
-    """Gauss-Seidel over rows along z, in order within each of the `blocks`, or in the opposite order, `sweeps` times.
+def relax_pressure(x, b, lx, ly, lz, diagonal, scale, rows, start, cell, entry, numbers, starts, sweeps, forward):
+    """Gauss-Seidel over rows along z, in order within every block, or in the opposite order, `sweeps` times.
 
-    The cells of one row move together, listed ones one after the other. Blocks that run at once must not touch. A block
-    stays in the cache for all its sweeps.
+    The cells of one row move together, listed ones one after the other. Blocks of one colour, those from starts[n] to
+    starts[n + 1] of `numbers`, run at once. A block stays in the cache for all its sweeps.
     """
     part = np.float32(1.0) / (SIX * scale)
-    for task in prange(blocks.shape[0]):
-        begin, end = np.uint64(start[blocks[task]]), np.uint64(start[blocks[task] + 1])
-        row = np.empty(diagonal.shape[2], np.float32)
-        for _ in range(sweeps):
-            for step in range(end - begin):
-                i, j, k0, k1, kind, e0, e1 = bounds(rows, begin + step if forward else end - ONE - step)
-                if kind == LISTED:
-                    for s in range(e1 - e0):
-                        e = e0 + s if forward else e1 - ONE - s
-                        k = np.uint64(cell[e])
-                        x[i, j, k] = entry[e, 7] * (b[i, j, k] + linked(x, entry, e, i, j, k))
-                    continue
-                if kind == UNIFORM:
+    count = starts.shape[0] - 1
+    for turn in range(count):
+        colour = turn if forward else count - 1 - turn
+        for task in prange(starts[colour], starts[colour + 1]):
+            begin, end = np.uint64(start[numbers[task]]), np.uint64(start[numbers[task] + 1])
+            row = np.empty(diagonal.shape[2], np.float32)
+            for _ in range(sweeps):
+                for step in range(end - begin):
+                    i, j, k0, k1, kind, e0, e1 = bounds(rows, begin + step if forward else end - ONE - step)
+                    if kind == LISTED:
+                        for s in range(e1 - e0):
+                            e = e0 + s if forward else e1 - ONE - s
+                            k = np.uint64(cell[e])
+                            x[i, j, k] = entry[e, 7] * (b[i, j, k] + linked(x, entry, e, i, j, k))
+                        continue
+                    if kind == UNIFORM:
+                        for k in range(k0, k1):
+                            row[k] = part * (b[i, j, k] + scale * around(x, i, j, k))
+                        for e in range(e0, e1):
+                            k = np.uint64(cell[e])
+                            row[k] = entry[e, 7] * (b[i, j, k] + linked(x, entry, e, i, j, k))
+                    else:
+                        for k in range(k0, k1):
+                            g = diagonal[i, j, k]
+                            row[k] = (b[i, j, k] + neighbours(x, lx, ly, lz, i, j, k)) / g if g > ZERO else ZERO
                     for k in range(k0, k1):
-                        row[k] = part * (b[i, j, k] + scale * around(x, i, j, k))
-                    for e in range(e0, e1):
-                        k = np.uint64(cell[e])
-                        row[k] = entry[e, 7] * (b[i, j, k] + linked(x, entry, e, i, j, k))
-                else:
-                    for k in range(k0, k1):
-                        g = diagonal[i, j, k]
-                        row[k] = (b[i, j, k] + neighbours(x, lx, ly, lz, i, j, k)) / g if g > ZERO else ZERO
-                for k in range(k0, k1):
-                    x[i, j, k] = row[k]
+                        x[i, j, k] = row[k]
 
 
 @kernel(parallel=True)

@@ -140,10 +140,10 @@ def residual_viscosity(b, x, r, m, c, e, f, blocks):
 
 
 @kernel(parallel=True)
-def relax_viscosity(x, b, m, c, e, f, blocks, forward):
-    """A Gauss-Seidel sweep over rows along z, in order within each block, or in the opposite order: its adjoint.
+def relax_viscosity(x, b, m, c, e, f, blocks, starts, forward, times):
+    """Gauss-Seidel sweeps over rows along z, in order within every block, or in the opposite order: the adjoint.
 
-    The faces of one row move together. Blocks that run at once must not touch.
+    The faces of one row move together. Blocks of one colour, starts[n] .. starts[n + 1], run at once.
     """
     u, v, w = x
     bu, bv, bw = b
@@ -151,37 +151,52 @@ def relax_viscosity(x, b, m, c, e, f, blocks, forward):
     cx, cy, cz = c
     ex, ey, ez = e
     fx, fy, fz = f
-    for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
-        row = np.empty(cx.shape[2], np.float32)
-        for step_i in range(i1 - i0):
-            i = i0 + step_i if forward else i1 - ONE - step_i
-            for step_j in range(j1 - j0):
-                j = j0 + step_j if forward else j1 - ONE - step_j
-                k0, k1 = inner_row(blocks, t, i, j, cx.shape)
-                for turn in range(3 if k1 > k0 else 0):
-                    axis = turn if forward else 2 - turn
-                    if axis == 0:
-                        for k in range(k0, k1):
-                            a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
-                            g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
-                            row[k] = u[i, j, k] + a / g if mu[i, j, k] > ZERO else ZERO
-                        for k in range(k0, k1):
-                            u[i, j, k] = row[k]
-                    elif axis == 1:
-                        for k in range(k0, k1):
-                            a = bv[i, j, k] - mv[i, j, k] * v[i, j, k] - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
-                            g = mv[i, j, k] + stiffness_v(cy, ex, ez, i, j, k)
-                            row[k] = v[i, j, k] + a / g if mv[i, j, k] > ZERO else ZERO
-                        for k in range(k0, k1):
-                            v[i, j, k] = row[k]
-                    else:
-                        for k in range(k0, k1):
-                            a = bw[i, j, k] - mw[i, j, k] * w[i, j, k] - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
-                            g = mw[i, j, k] + stiffness_w(cz, ex, ey, i, j, k)
-                            row[k] = w[i, j, k] + a / g if mw[i, j, k] > ZERO else ZERO
-                        for k in range(k0, k1):
-                            w[i, j, k] = row[k]
+    count = starts.shape[0] - 1
+    for turn in range(times * count):
+        colour = turn % count if forward else count - 1 - turn % count
+        for t in prange(starts[colour], starts[colour + 1]):
+            i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
+            row = np.empty(cx.shape[2], np.float32)
+            for step_i in range(i1 - i0):
+                i = i0 + step_i if forward else i1 - ONE - step_i
+                for step_j in range(j1 - j0):
+                    j = j0 + step_j if forward else j1 - ONE - step_j
+                    k0, k1 = inner_row(blocks, t, i, j, cx.shape)
+                    for component in range(3 if k1 > k0 else 0):
+                        axis = component if forward else 2 - component
+                        if axis == 0:
+                            for k in range(k0, k1):
+                                a = (
+                                    bu[i, j, k]
+                                    - mu[i, j, k] * u[i, j, k]
+                                    - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
+                                )
+                                g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
+                                row[k] = u[i, j, k] + a / g if mu[i, j, k] > ZERO else ZERO
+                            for k in range(k0, k1):
+                                u[i, j, k] = row[k]
+                        elif axis == 1:
+                            for k in range(k0, k1):
+                                a = (
+                                    bv[i, j, k]
+                                    - mv[i, j, k] * v[i, j, k]
+                                    - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
+                                )
+                                g = mv[i, j, k] + stiffness_v(cy, ex, ez, i, j, k)
+                                row[k] = v[i, j, k] + a / g if mv[i, j, k] > ZERO else ZERO
+                            for k in range(k0, k1):
+                                v[i, j, k] = row[k]
+                        else:
+                            for k in range(k0, k1):
+                                a = (
+                                    bw[i, j, k]
+                                    - mw[i, j, k] * w[i, j, k]
+                                    - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
+                                )
+                                g = mw[i, j, k] + stiffness_w(cz, ex, ey, i, j, k)
+                                row[k] = w[i, j, k] + a / g if mw[i, j, k] > ZERO else ZERO
+                            for k in range(k0, k1):
+                                w[i, j, k] = row[k]
 
 
 @kernel(parallel=True)

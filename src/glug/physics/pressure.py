@@ -36,7 +36,7 @@ from glug.solvers.direct import direct_solve
 from glug.solvers.incomplete import StencilCholesky
 from glug.solvers.low_rank import Coupled, LowRank, Rows, Woodbury
 from glug.solvers.multigrid import Multigrid
-from glug.solvers.smoothers import BlockSweeps
+from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
 
 LEAST_BALANCED = 500  # cells: sweeps alone solve smaller parts
@@ -184,7 +184,7 @@ class PressureProblem:
             grids = BodyGrids(self.bodies, self.body_rows)
             return Multigrid([grids.finest(self.system, self.low_rank), *grids.coarser(self.system)], smoother)
         if bubbles is None:
-            return Multigrid(hierarchy(self.system), BlockSweeps(self.system.sweeps))
+            return Multigrid(hierarchy(self.system), GaussSeidel(self.system.sweeps))
         small, large = ~bubbles.large & ~bubbles.anchors, bubbles.large & ~bubbles.anchors
         levels: Sequence[Any] = (
             bubble_hierarchy(self.system, bubbles.cells_of(small), bubbles.only(small))

@@ -28,6 +28,7 @@ from glug.physics import kernels_pressure
 from glug.physics.pressure_rows import PressureRows
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import BOTTOM
+from glug.solvers.smoothers import Colours
 
 COARSEST = 8  # cells along the longest side, padding included
 PICK = np.array([0.0, 1.0, 0.0, 0.0], np.float32)  # the fine node at the coarse one
@@ -62,7 +63,7 @@ class PressureLevel:
         return PressureRows.build(self.links, self.diagonal, self.scale, self.blocks)
 
     @property
-    def colours(self) -> tuple[np.ndarray, ...]:
+    def colours(self) -> Colours:
         return self.rows.colours
 
     def apply(self, d: Vector, q: Vector) -> float:
@@ -78,8 +79,8 @@ class PressureLevel:
         np.subtract(self.diagonal, held, out=held)
         return np.maximum(held, np.float32(0.0), out=held)
 
-    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool, times: int = 1) -> None:
-        self.rows.sweep(b[0], x[0], blocks, forward, times)
+    def sweep(self, b: Vector, x: Vector, colours: Colours, forward: bool, times: int) -> None:
+        self.rows.sweep(b[0], x[0], colours, forward, times)
 
     def restrict(self, r: Vector, coarse: "PressureLevel", b: Vector) -> None:
         gather(r[0], weights_at(CENTRE), b[0], coarse.blocks, coarse.diagonal)

@@ -8,6 +8,7 @@ import numpy as np
 from glug.grids.regular import Staggered
 from glug.grids.tiles import TILE
 from glug.physics import kernels_pressure_rows as kernels
+from glug.solvers.smoothers import Colours, coloured
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class PressureRows:
     start: np.ndarray
     cell: np.ndarray
     entry: np.ndarray
-    colours: tuple[np.ndarray, ...]  # numbers of blocks: two of one colour never touch
+    colours: Colours
     sums: np.ndarray  # one per block
 
     @classmethod
@@ -35,9 +36,8 @@ class PressureRows:
         rows, cell = np.empty((start[-1], 7), np.int32), np.empty(first[-1], np.int32)
         entry = np.empty((first[-1], 8), np.float32)
         kernels.list_rows(*matrix, blocks, found, start, first, rows, cell, entry)
-        colour = blocks[:, 0] // TILE % 2 * 2 + blocks[:, 1] // TILE % 2
-        colours = tuple(np.flatnonzero(colour == c) for c in range(4))
-        return cls(links, diagonal, np.float32(scale), rows, start, cell, entry, colours, np.zeros(len(blocks)))
+        sums = np.zeros(len(blocks))
+        return cls(links, diagonal, np.float32(scale), rows, start, cell, entry, coloured(blocks), sums)
 
     @property
     def _matrix(self) -> tuple[Any, ...]:
@@ -53,6 +53,6 @@ class PressureRows:
         exact = x.dtype == np.float64
         (kernels.residual_pressure if exact else kernels.residual_pressure_fast)(b, x, r, *self._matrix)
 
-    def sweep(self, b: np.ndarray, x: np.ndarray, blocks: np.ndarray, forward: bool, times: int) -> None:
-        """Gauss-Seidel over the `blocks` of one colour, `times` in each before the next."""
-        kernels.relax_pressure(x, b, *self._matrix, blocks, times, forward)
+    def sweep(self, b: np.ndarray, x: np.ndarray, colours: Colours, forward: bool, times: int) -> None:
+        """Gauss-Seidel in every block, `times` before the next, colour by colour or in the opposite order."""
+        kernels.relax_pressure(x, b, *self._matrix, colours.numbers, colours.starts, times, forward)

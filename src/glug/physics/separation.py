@@ -21,7 +21,7 @@ from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.solvers.bounded import Bounds, Preconditioners
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System
 from glug.solvers.multigrid import Multigrid
-from glug.solvers.smoothers import BlockSweeps
+from glug.solvers.smoothers import GaussSeidel
 
 if TYPE_CHECKING:
     from glug.physics.components import Components
@@ -77,7 +77,7 @@ class HeldSystems:
                 self._coarse = hierarchy(level)[1:] if self.bodies is None else self.bodies.coarser(level)
                 self._index = index
             if self.bodies is None or coupled is None:
-                return Cycle(level, Multigrid([level, *self._coarse], BlockSweeps(self.sweeps)))
+                return Cycle(level, Multigrid([level, *self._coarse], GaussSeidel(self.sweeps)))
             finest = self.bodies.finest(level, coupled.low_rank)
             return Cycle(level, Multigrid([finest, *self._coarse], BodySmoother(self.sweeps)))
 

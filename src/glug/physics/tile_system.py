@@ -17,7 +17,7 @@ from glug.physics.affine_regions import Regions
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
-from glug.solvers.smoothers import BlockSweeps
+from glug.solvers.smoothers import GaussSeidel
 
 CHUNK = 4096  # pressures that a thread takes at a time
 LONGEST = 1024  # pressures in a segment
@@ -162,7 +162,7 @@ class CoupledCycle:
 
     def __init__(self, system: TileSystem, level: PressureLevel):
         self.system = system
-        self._cycle = Multigrid(hierarchy(level), BlockSweeps(level.sweeps))
+        self._cycle = Multigrid(hierarchy(level), GaussSeidel(level.sweeps))
         self._r, self._z, self._scratch = zeros_like(level), zeros_like(level), zeros_like(level)
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:

@@ -144,7 +144,7 @@ def sweep_boxes(
 ) -> None:
     """Solve the boxes around the faces `centres`, one after the other, or in the opposite order."""
     tables = MEMBERS, ENTRIES, centres, boxes.regular, boxes.inverse
-    for blocks in level.colours if forward else reversed(level.colours):
+    for blocks in level.colours.each(forward):
         with level.holding(b, x):
             kernels_box.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, np.uint64(chunk), forward)
 

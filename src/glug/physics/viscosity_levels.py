@@ -35,7 +35,7 @@ from glug.physics import kernels_viscosity as wall_kernels
 from glug.physics.slip import SlipTerm, SurfaceRows
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import BOTTOM
-from glug.solvers.smoothers import coloured
+from glug.solvers.smoothers import Colours, coloured
 
 COARSEST = 8  # cells along the longest side, padding included, below which a grid holds next to nothing
 # Cells from a solid within which a face moves with it. On curved walls the rows that hold such a face hardly have
@@ -47,8 +47,6 @@ NEAR_SOLID_COARSE = 0.3
 # Share of the fine faces that touch the solid, up to which a coarse face in it is not stopped. Of those at a plain wet
 # wall two thirds and more do: with 0.7 walls come loose, and the cycle is no longer positive.
 TOUCHING = 0.5
-
-SURFACES = np.zeros((0, 4), np.int32)  # among the colours: the rows of faces at surfaces along which liquid slips
 
 SolidFaces = tuple[np.ndarray, np.ndarray, np.ndarray]  # uint8 per axis
 
@@ -80,8 +78,6 @@ class ViscosityLevel:
         self.rows = None if self.slip is None else SurfaceRows(self, self.slip)
         self.swept = self.m if self.rows is None else self.rows.held
         self.far = self.rows is not None  # rows that reach farther than the next sample
-        if self.rows is not None:
-            self.colours = (*self.colours, SURFACES)
         self._sums = np.zeros(len(self.blocks))
 
     def apply(self, x: Vector, q: Vector) -> float:
@@ -94,12 +90,18 @@ class ViscosityLevel:
         if self.rows is not None:
             self.rows.residual(b, x, r)
 
-    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
-        if blocks is SURFACES and self.rows is not None:
-            self.rows.sweep(b, x, forward)
+    def sweep(self, b: Vector, x: Vector, colours: Colours, forward: bool, times: int) -> None:
+        fields = self.swept, self.c, self.e, self.f
+        if self.rows is None:
+            kernels.relax_viscosity(x, b, *fields, colours.blocks, colours.starts, forward, times)
             return
-        with self.holding(b, x):
-            kernels.relax_viscosity(x, b, self.swept, self.c, self.e, self.f, blocks, forward)
+        for _ in range(times):
+            if not forward:
+                self.rows.sweep(b, x, forward)
+            with self.holding(b, x):
+                kernels.relax_viscosity(x, b, *fields, colours.blocks, colours.starts, forward, 1)
+            if forward:
+                self.rows.sweep(b, x, forward)
 
     def holding(self, b: Vector, x: Vector) -> AbstractContextManager[None]:
         """Within it, kernels that sweep with the diagonal `swept` leave the faces of `rows` as they are."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from glug import jit
+from glug.allocation import keep_memory
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.liquid import cut_solid, liquid_distance
 from glug.geometry.surface import surface_mesh
@@ -39,9 +40,10 @@ class Simulation:
 
     def step_once(self) -> StepStats:
         """One time step; `state.frame` grows when it completes a frame."""
+        keep_memory()
         if self.steps and self.state.substep == 0:
             self.steps = []
-        with jit.threads(self.threads):
+        with jit.threads(self.threads), jit.dense_on_one_thread():
             stats = Step(self.setting, self.state).run()
         self.steps.append(stats)
         return stats

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from glug.errors import SolverError
+from glug.jit import threads_for
 from glug.solvers import kernels
 from glug.solvers.stats import SolveStats
 
@@ -164,17 +165,18 @@ def solve_with_fallback(
     """
     begin = time.perf_counter()
     iterations, setup = 0, 0.0
-    for n, make in enumerate(preconditioners):
-        start = time.perf_counter()
-        preconditioner = None  # frees the one before
-        preconditioner = make()
-        setup += time.perf_counter() - start
-        last = n == len(preconditioners) - 1
-        limit = max_iterations if last else min(PATIENCE, max_iterations)
-        stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor, residuals)
-        iterations += stats.iterations
-        if stats.converged:
-            break
+    with threads_for(system.unknowns):
+        for n, make in enumerate(preconditioners):
+            start = time.perf_counter()
+            preconditioner = None  # frees the one before
+            preconditioner = make()
+            setup += time.perf_counter() - start
+            last = n == len(preconditioners) - 1
+            limit = max_iterations if last else min(PATIENCE, max_iterations)
+            stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor, residuals)
+            iterations += stats.iterations
+            if stats.converged:
+                break
     return replace(stats, iterations=iterations, seconds=time.perf_counter() - begin - setup, setup_seconds=setup)
 
 

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from glug.solvers import kernels
+from glug.jit import threads_for
+from glug.solvers import kernels, kernels_bottom
 from glug.solvers.cg import Vector, zeros_like
 
 BOTTOM = 400  # unknowns that a dense factorisation takes in a millisecond
@@ -66,12 +67,14 @@ class Multigrid:
         self.levels, self.smoother, self.repeats = levels, smoother, repeats
         self._sums = np.zeros(len(levels[0].blocks) * len(levels[0].mask))
         self._vectors = [tuple(zeros_like(level) for _ in range(3)) for level in levels[1:]]
-        direct = unknowns(levels[-1]) <= BOTTOM
+        self._unknowns = [unknowns(level) for level in levels]
+        direct = self._unknowns[-1] <= BOTTOM
         self._bottom: Bottom = DirectBottom(levels[-1]) if direct else SweptBottom(smoother)
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = M r; returns r . z."""
-        self.cycle(0, r, z, scratch)
+        with threads_for(self._unknowns[0]):
+            self.cycle(0, r, z, scratch)
         kernels.dot(r, z, self.levels[0].blocks, self._sums)
         return float(self._sums.sum())
 
@@ -85,9 +88,10 @@ class Multigrid:
         (self.smoother.start if fresh else self.smoother.forward)(level, b, x, r)
         level.residual(b, x, r)
         level.restrict(r, self.levels[depth + 1], coarse_b)
-        self.cycle(depth + 1, coarse_b, coarse_x, coarse_r)
-        if depth + 2 < len(self.levels) and depth < self.repeats:
-            self.cycle(depth + 1, coarse_b, coarse_x, coarse_r, fresh=False)
+        with threads_for(self._unknowns[depth + 1]):
+            self.cycle(depth + 1, coarse_b, coarse_x, coarse_r)
+            if depth + 2 < len(self.levels) and depth < self.repeats:
+                self.cycle(depth + 1, coarse_b, coarse_x, coarse_r, fresh=False)
         level.interpolate(coarse_x, x)
         self.smoother.backward(level, b, x, r)
 
@@ -121,8 +125,8 @@ class DirectBottom:
         """
         if getattr(level, "far", False):
             return self._assemble_far(level)
-        places = [np.stack(np.unravel_index(i, m.shape)) for i, m in zip(self._index, level.mask)]
-        number = [np.full(m.shape, -1) for m in level.mask]
+        places = tuple(np.stack(np.unravel_index(i, m.shape)) for i, m in zip(self._index, level.mask))
+        number = tuple(np.full(m.shape, -1) for m in level.mask)
         for n, index, part in zip(number, self._index, self._parts):
             n.ravel()[index] = np.arange(part.start, part.stop)
         total = self._parts[-1].stop
@@ -134,14 +138,7 @@ class DirectBottom:
                 x[c][every_third] = mask[every_third] > 0
                 level.apply(x, q)
                 x[c][every_third] = 0.0
-                offset = np.array(colour)[:, None]
-                for place, part, row in zip(places, self._parts, q):
-                    source = place + (offset - place + 1) % 3 - 1
-                    inside = ((source >= 0) & (source < np.array(mask.shape)[:, None])).all(axis=0)
-                    column = number[c][tuple(source[:, inside])]
-                    known = column >= 0
-                    rows = np.arange(part.start, part.stop)[inside][known]
-                    matrix[rows, column[known]] = row[tuple(place[:, inside][:, known])]
+                kernels_bottom.take_columns(q, places, number[c], *colour, matrix)
         return matrix
 
     def _assemble_far(self, level: Level) -> np.ndarray:

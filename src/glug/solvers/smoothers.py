@@ -1,29 +1,39 @@
 """Smoothers of multigrid: Gauss-Seidel over coloured blocks, and polynomials of Jacobi."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from glug.grids.tiles import TILE
 from glug.solvers import kernels
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import Level
 
 
+class Colours(NamedTuple):
+    """Blocks, and their numbers, by colour: starts[c] .. starts[c + 1] are those of colour c, which never touch."""
+
+    blocks: np.ndarray
+    numbers: np.ndarray
+    starts: np.ndarray
+
+    def each(self, forward: bool) -> Iterator[np.ndarray]:
+        """The blocks of every colour, in order or in the opposite one."""
+        parts = np.split(self.blocks, self.starts[1:-1])
+        return iter(parts if forward else parts[::-1])
+
+
 class SweptLevel(Level, Protocol):
-    colours: tuple[np.ndarray, ...]  # blocks by colour: two of one colour never touch
-
-    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool) -> None:
-        """Gauss-Seidel over `blocks`, in place."""
-        ...
-
-
-class BlockLevel(Level, Protocol):
     @property
-    def colours(self) -> tuple[np.ndarray, ...]: ...
+    def colours(self) -> Colours: ...
 
-    def sweep(self, b: Vector, x: Vector, blocks: np.ndarray, forward: bool, times: int) -> None:
-        """Gauss-Seidel over `blocks`, `times` in each, in place."""
+    def sweep(self, b: Vector, x: Vector, colours: Colours, forward: bool, times: int) -> None:
+        """Gauss-Seidel over the blocks, colour by colour or in the opposite order, in place.
+
+        `times` sweeps, each over all blocks or all in one block before the next: a level does what is faster for it.
+        """
         ...
 
 
@@ -33,10 +43,11 @@ class PolynomialLevel(Level, Protocol):
         ...
 
 
-def coloured(blocks: np.ndarray, tile: int = 8) -> tuple[np.ndarray, ...]:
+def coloured(blocks: np.ndarray) -> Colours:
     """Blocks in four colours; runs along z of one column are a tile apart."""
-    colour = blocks[:, 0] // tile % 2 * 2 + blocks[:, 1] // tile % 2
-    return tuple(np.ascontiguousarray(blocks[colour == c]) for c in range(4))
+    colour = blocks[:, 0] // TILE % 2 * 2 + blocks[:, 1] // TILE % 2
+    numbers = np.argsort(colour, kind="stable")
+    return Colours(blocks[numbers], numbers, np.cumsum([0, *np.bincount(colour, minlength=4)]))
 
 
 @dataclass(frozen=True)
@@ -50,36 +61,10 @@ class GaussSeidel:
         self.forward(level, b, x, scratch)
 
     def forward(self, level: SweptLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        for _ in range(self.sweeps):
-            for blocks in level.colours:
-                level.sweep(b, x, blocks, True)
+        level.sweep(b, x, level.colours, True, self.sweeps)
 
     def backward(self, level: SweptLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        for _ in range(self.sweeps):
-            for blocks in reversed(level.colours):
-                level.sweep(b, x, blocks, False)
-
-
-@dataclass(frozen=True)
-class BlockSweeps:
-    """`sweeps` sweeps of every block before and after the coarse correction, without what its neighbours do meanwhile.
-
-    A block is read from memory once, so that every sweep after the first costs next to nothing.
-    """
-
-    sweeps: int = 1
-
-    def start(self, level: BlockLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        kernels.clear(x, level.blocks)
-        self.forward(level, b, x, scratch)
-
-    def forward(self, level: BlockLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        for blocks in level.colours:
-            level.sweep(b, x, blocks, True, self.sweeps)
-
-    def backward(self, level: BlockLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        for blocks in reversed(level.colours):
-            level.sweep(b, x, blocks, False, self.sweeps)
+        level.sweep(b, x, level.colours, False, self.sweeps)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from glug.allocation import keep_memory
 from glug.errors import GlugError
+from glug.jit import dense_on_one_thread
 
 _RESULT = "glug-result:"
 
@@ -46,8 +48,10 @@ def peak_bytes() -> int:
 
 
 def _main() -> None:
+    keep_memory()
     module, function = sys.argv[1].split(":")
-    result = getattr(import_module(module), function)(**json.load(sys.stdin))
+    with dense_on_one_thread():
+        result = getattr(import_module(module), function)(**json.load(sys.stdin))
     print(_RESULT + json.dumps(result), flush=True)
 
 

@@ -1,0 +1,22 @@
+"""Memory that a process has had stays with it.
+
+Every step makes and drops the same large arrays. The C library of Linux returns them to the system at once, and the
+next step gets fresh pages, whose first touch takes ten times as long as writing to them again: a third of the time of
+a viscous solve with little liquid in a large window, two thirds of the set-up of a pressure solve at 256 cells.
+"""
+
+import ctypes
+import functools
+
+TRIM_THRESHOLD, MMAP_MAX = -1, -4  # parameters of mallopt, from malloc.h
+
+
+@functools.cache
+def keep_memory() -> bool:
+    """Let this process reuse the memory of dropped arrays; False where the C library has no such setting."""
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return False
+    # No arrays in mappings of their own, and nothing that is free goes back to the system.
+    return bool(set_option(MMAP_MAX, 0)) and bool(set_option(TRIM_THRESHOLD, -1))
