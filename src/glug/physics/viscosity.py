@@ -25,6 +25,7 @@ import numpy as np
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.slip import SlipWalls
 from glug.geometry.solids import SolidField
+from glug.grids.packing import pack_parts
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_separation
@@ -42,6 +43,7 @@ from glug.physics.viscosity_levels import (
     couple,
     held_faces,
     hierarchy,
+    packed,
 )
 from glug.physics.wall_rows import WallRows, strain_rows
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
@@ -193,8 +195,12 @@ class ViscosityProblem:
         whole = system if low is None else Coupled(system, low)
         # Liquid that falls onto what it sticks to will hardly move after all.
         start_from_better(whole, b, x)
-        choices = preconditioners(system, solver, low, jumps=self.jumps)
-        stats = solve_with_fallback(whole, choices, b, x, tolerance, max_iterations, floor)
+        limits = tolerance, max_iterations, floor
+        if low is None:
+            stats = solve_parts(system, solver, b, x, limits, jumps=self.jumps)
+        else:
+            choices = preconditioners(system, solver, low, jumps=self.jumps)
+            stats = solve_with_fallback(whole, choices, b, x, *limits)
         if viscous is not None and low is not None:
             viscous.move(x, low)
         self._write(velocity, x, system.mask)
@@ -295,6 +301,37 @@ def jumps(diffusion: np.ndarray | float) -> bool:
         for axis in range(3)
         for a, b in [(np.moveaxis(diffusion, axis, 0)[1:], np.moveaxis(diffusion, axis, 0)[:-1])]
     )
+
+
+def solve_parts(
+    system: ViscosityLevel,
+    solver: str,
+    b: Vector,
+    x: Vector,
+    limits: tuple[float, int, float],
+    *,
+    jumps: bool = False,
+    residuals: list[float] | None = None,
+) -> SolveStats:
+    """Solve for x by `solver`, parts that lie far apart moved together meanwhile; `limits` are those of
+    `solve_with_fallback`.
+    """
+    begin = time.perf_counter()
+    packing = pack_parts(system.blocks, system.shape) if system.slip is None else None
+    if packing is None:
+        choices = preconditioners(system, solver, jumps=jumps)
+        return solve_with_fallback(system, choices, b, x, *limits, residuals)
+    together = packed(system, packing)
+    near = tuple(packing.pack(u) for u in x)
+    right = tuple(packing.pack(u) for u in b)
+    setup = time.perf_counter() - begin
+    choices = preconditioners(together, solver, jumps=jumps)
+    stats = solve_with_fallback(together, choices, right, near, *limits, residuals)
+    begin = time.perf_counter()
+    for u, v in zip(near, x):
+        packing.unpack(u, v)
+    seconds = stats.seconds + time.perf_counter() - begin
+    return replace(stats, setup_seconds=stats.setup_seconds + setup, seconds=seconds)
 
 
 def preconditioners(

@@ -27,6 +27,7 @@ from glug.grids.coarsen import (
     quarter,
     weights_at,
 )
+from glug.grids.packing import Packing
 from glug.grids.regular import EDGES, FACES, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_contact
@@ -37,6 +38,7 @@ from glug.solvers.cg import Vector
 from glug.solvers.multigrid import BOTTOM
 from glug.solvers.smoothers import Colours, coloured
 
+FAR = 8.0  # cells: between parts that were moved together there is no solid
 COARSEST = 8  # cells along the longest side, padding included, below which a grid holds next to nothing
 # Cells from a solid within which a face moves with it. On curved walls the rows that hold such a face hardly have
 # any volume in front of the wall: the face would go with the liquid around it (taylor-couette: 2% of the wall's speed).
@@ -133,6 +135,21 @@ class ViscosityLevel:
         g = tuple(np.zeros(u.shape, np.float32) for u in m)
         kernels.viscosity_diagonal(m, self.c, self.e, self.blocks, g)
         return g
+
+
+def packed(level: ViscosityLevel, packing: Packing) -> ViscosityLevel:
+    """The same system with its parts moved together; no solid slips."""
+
+    def staggered(fields: tuple[np.ndarray, ...], empty: float = 0.0) -> Staggered:
+        moved = {id(f): packing.pack(f, empty) for f in fields}
+        x, y, z = (moved[id(f)] for f in fields)
+        return x, y, z
+
+    weights = (staggered(f) for f in (level.mass, level.m, level.c, level.e, level.f))
+    mass, m, c, e, f = weights
+    stopping, solid = staggered(level.stopping, FAR * level.dx), staggered(level.solid)
+    blocks = active_blocks(cells_with_unknowns(m, packing.shape))
+    return ViscosityLevel(level.dx, packing.shape, mass, m, c, e, f, stopping, solid, blocks)
 
 
 def hierarchy(finest: ViscosityLevel) -> list[ViscosityLevel]:

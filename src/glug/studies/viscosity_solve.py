@@ -76,7 +76,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
 
 
 def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any]:
-    from glug.physics.viscosity import preconditioners
+    from glug.physics.viscosity import solve_parts
     from glug.physics.viscosity_boxes import BoxSmoother
     from glug.physics.viscosity_levels import hierarchy
     from glug.solvers.cg import Cycle, solve_with_fallback
@@ -88,13 +88,15 @@ def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any
         "chebyshev": Chebyshev(3, 3.0),
         "jacobi-mg": DampedJacobi(2, 0.5),
     }
+    residuals: list[float] = []
     if solver in smoothers:
         repeats = BOX_REPEATS if solver == "box" else 0
-        choices: Any = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
+        choices = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
+        stats = solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
     else:
-        choices = preconditioners(system, "jacobi-cg" if solver == "jacobi-cg" else "multigrid", jumps=jumps)
-    residuals: list[float] = []
-    return numbers(solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals), residuals)
+        name = "jacobi-cg" if solver == "jacobi-cg" else "multigrid"
+        stats = solve_parts(system, name, b, x, (TOLERANCE, LIMIT, 0.0), jumps=jumps, residuals=residuals)
+    return numbers(stats, residuals)
 
 
 def numbers(stats: Any, residuals: list[float]) -> dict[str, Any]:

@@ -1,0 +1,67 @@
+"""Parts that lie far apart are moved together: nothing is lost, nothing meets, and a solve has the same solution."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from glug.grids.packing import pack_parts
+from glug.grids.tiles import active_blocks
+from glug.physics import viscosity
+from glug.solvers.cg import zeros_like
+from glug.studies import viscosity_cases
+from glug.studies.viscosity_cases import CASES
+
+WINDOW = (90, 75, 101)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 12), st.integers(0, 10_000))
+def test_every_active_cell_has_a_place_of_its_own_and_its_neighbours(count, seed):
+    rng = np.random.default_rng(seed)
+    active = np.zeros(WINDOW, np.uint8)
+    for centre in rng.integers(2, np.array(WINDOW) - 2, (count, 3)):
+        reach = rng.integers(1, 6, 3)
+        active[tuple(slice(max(c - r, 1), c + r) for c, r in zip(centre, reach))] = 1
+    active[-1], active[:, -1], active[:, :, -1] = 0, 0, 0
+    packing = pack_parts(active_blocks(active), WINDOW)
+    if packing is None:
+        return
+    number = np.arange(1, active.size + 1).reshape(WINDOW)
+    moved, cells = packing.pack(number), packing.pack(active)
+    assert np.array_equal(np.sort(moved[cells > 0]), number[active > 0])
+    for axis in range(3):  # what is next to an active cell is next to it still
+        for side in (-1, 1):
+            before = np.roll(number, side, axis)[active > 0]
+            after = np.roll(moved, side, axis)[cells > 0]
+            assert np.array_equal(after[np.argsort(moved[cells > 0])], before)
+    back = np.zeros_like(active)
+    packing.unpack(cells, back)
+    assert np.array_equal(back, active)
+
+
+def test_one_part_stays_where_it_is():
+    active = np.zeros(WINDOW, np.uint8)
+    active[5:20, 5:20, 5:20] = 1
+    assert pack_parts(active_blocks(active), WINDOW) is None
+
+
+@pytest.mark.parametrize("solver", ["multigrid", "jacobi-cg"])
+def test_two_balls_are_solved_in_a_small_window(solver, monkeypatch):
+    monkeypatch.setattr(viscosity_cases, "SHARE", 0.003)
+    problem = CASES["balls"].problem(64)
+    system = problem.system()
+    b = CASES["balls"].right(problem.grid, system)
+    solutions = []
+    for together in (True, False):
+        if not together:
+            monkeypatch.setattr(viscosity, "pack_parts", lambda blocks, window: None)
+        packing = viscosity.pack_parts(system.blocks, system.shape)
+        assert (packing is not None) == together
+        x = zeros_like(system, np.float64)
+        stats = viscosity.solve_parts(system, solver, b, x, (1e-9, 1000, 0.0))
+        assert stats.converged
+        solutions.append(x)
+    largest = max(float(np.abs(u).max()) for u in solutions[1])
+    for u, v in zip(*solutions):
+        assert np.abs(u - v).max() <= 1e-6 * largest
