@@ -189,6 +189,25 @@ def plain_cells(m, plain):
 
 
 @kernel(parallel=True)
+def mark_bent(velocity, most, marked):
+    """Mark the cells at whose lower faces a velocity departs from the mean of its neighbours by more than `most`."""
+    ni, nj, nk = marked.shape
+    half = np.float32(0.5)
+    for slab in prange(1, ni - 1):
+        i = np.int64(slab)
+        for j in range(1, nj - 1):
+            for k in range(1, nk - 1):
+                for axis in range(3):
+                    here = of_axis(velocity, axis, i, j, k)
+                    for along in range(3):
+                        di, dj, dk = along == 0, along == 1, along == 2
+                        before = of_axis(velocity, axis, i - di, j - dj, k - dk)
+                        after = of_axis(velocity, axis, i + di, j + dj, k + dk)
+                        if abs(here - half * (before + after)) > most:
+                            marked[i, j, k] = True
+
+
+@kernel(parallel=True)
 def shrink(inside, smaller):
     """1 at the cells inside that have no face on the border or to a cell outside."""
     ni, nj, nk = inside.shape

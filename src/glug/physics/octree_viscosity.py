@@ -32,7 +32,7 @@ LEVELS, BAND = 4, 2  # as the source has it: more levels or thinner bands gain n
 def tree_inside(m: Staggered, levels: int, band: int, finest: np.ndarray | None = None) -> Octree:
     """The coarsest tree that has `band` finest cells of plain liquid around everything else.
 
-    `m` is what acts on the regular faces alone: 1 where they are plain. `finest` marks more cells.
+    `m` is what acts on the regular faces alone: 1 where they are plain. `finest` marks more cells (`bent_cells`).
     """
     shape = m[1].shape[0], m[0].shape[1], m[0].shape[2]
     inside, smaller = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
@@ -45,6 +45,17 @@ def tree_inside(m: Staggered, levels: int, band: int, finest: np.ndarray | None 
     if finest is not None:
         smaller |= finest
     return Octree.refined(smaller, levels)
+
+
+def bent_cells(velocity: Staggered, bend: float) -> np.ndarray:
+    """Cells where coarser ones would lose detail of the velocity: it departs by more than `bend` [m/s] from linear.
+
+    That is from the mean of its two neighbours along an axis. Linear velocities pass unchanged through coarse cells.
+    """
+    shape = velocity[1].shape[0], velocity[0].shape[1], velocity[0].shape[2]
+    marked = np.zeros(shape, np.bool_)
+    kernels_octree.mark_bent(velocity, np.float32(bend), marked)
+    return marked
 
 
 @dataclass

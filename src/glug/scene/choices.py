@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from glug.scene.model import Count, Fraction, Model, Positive, Vector, fail
+from glug.scene.model import Count, Fraction, Model, NonNegative, Positive, Vector, fail
 
 
 class Tolerance(Model):
@@ -30,6 +30,9 @@ class Octree(Model):
 
     levels: Count = Field(default=4, ge=1, le=4, description="sizes of cells; every level is twice the one before")
     band: Count = Field(default=2, ge=2, le=16, description="finest cells between what is cut and coarser ones")
+    bend: NonNegative = Field(
+        default=0.0, description="departure of the velocity from linear within which cells grow [m/s]; 0: any"
+    )
     gradients: Literal["enhanced", "sloped"] = Field(
         default="enhanced", description="velocity differences between levels; sloped ones stiffen the liquid"
     )

@@ -17,7 +17,7 @@ from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
 from glug.physics.densities import distance_of, mobility_of
-from glug.physics.octree_viscosity import Adapted, OctreeViscosity
+from glug.physics.octree_viscosity import Adapted, OctreeViscosity, bent_cells
 from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
@@ -293,7 +293,7 @@ class Step:
         else:
             floor = NOISE * fastest(velocity)
             tolerance, most = solver.tolerance.viscosity, solver.max_iterations
-            tree = self.tree(problem)
+            tree = self.tree(problem, velocity)
             if tree is not None:
                 octree = OctreeViscosity(tree, diffusion, enhanced=solver.octree.gradients == "enhanced")
                 self.level = tree.tree.level
@@ -304,10 +304,13 @@ class Step:
                 stats = problem.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor, solver=name)
             self.solves["viscosity"] = stats
 
-    def tree(self, problem: ViscosityProblem) -> Adapted | None:
+    def tree(self, problem: ViscosityProblem, velocity: Staggered) -> Adapted | None:
         """The octree for a viscous solve, when asked for."""
         solver = self.setting.scene.solver
-        return Adapted.to(problem, solver.octree.levels, solver.octree.band) if solver.viscosity == "octree" else None
+        if solver.viscosity != "octree":
+            return None
+        finest = bent_cells(velocity, solver.octree.bend) if solver.octree.bend > 0.0 else None
+        return Adapted.to(problem, solver.octree.levels, solver.octree.band, finest)
 
     def split(
         self,
