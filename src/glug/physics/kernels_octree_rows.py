@@ -154,28 +154,12 @@ def slot_of(number, row, column, taken, entry):
 
 
 @kernel(inline=True)
-def irregular_part(
-    laplacian,
-    place,
-    face,
-    begin,
-    order,
-    sample,
-    sample_first,
-    sample_weight,
-    listed,
-    listed_value,
-    column,
-    value,
-    n,
-    total,
-    taken,
-    entry,
-):
+def irregular_part(laplacian, place, face, lists, column, value, n, total, taken, entry):
     """What the listed samples add to the row of `face`; returns the number of entries and the sum of the row.
 
     Products are symmetric in the two faces, and added in the order of the samples: so are the rounded entries.
     """
+    begin, order, sample, sample_first, sample_weight, listed, listed_value = lists
     for o in range(n):
         slot = slot_of(column[o], face, column, taken, entry)
         taken[slot], entry[slot] = face, o
@@ -200,30 +184,24 @@ def irregular_part(
     return n, total
 
 
+@kernel(inline=True)
+def plain_weights(laplacian, deep, steps, m, c, e, f, kappa, first, axis, l, x, y, z, w, v):
+    """Weights around a face all of whose samples are regular, from flat fields; returns the mass."""
+    if l == 0:
+        total = finest_weights(axis, steps, m, c, e, f, x, y, z, w, v)
+    else:
+        total = coarse_weights(axis, deep, steps, kappa, first, l, x, y, z, w, v)
+    if laplacian:
+        w[0], w[1] = 0.5 * w[0], 0.5 * w[1]
+    return total
+
+
 @kernel(parallel=True)
 def fill_rows(
-    level,
-    deep,
-    laplacian,
-    stencil,
-    steps,
-    numbers,
-    flat_numbers,
-    place,
-    fields,
-    flat_fields,
-    kappa,
-    first,
-    lists,
-    room,
-    fits,
-    start,
-    length,
-    column,
-    value,
-    rest,
-):
-    """All rows, those of a chunk one after the other from room[chunk] on; `fits` says whether its room was enough.
+    level, deep, laplacian, stencil, steps, numbers, flat_numbers, place, fields, flat_fields, kappa, first, lists,
+    chunks, begins, ends, fits, start, length, column, value, rest,
+):  # fmt: skip
+    """The rows of `chunks`, one after the other from begins[chunk] on; `fits` says whether there was enough room.
 
     `stencil` (axes, entries, 2 + levels) says for the entries of plain rows: the sample (see `finest_weights`), 0 for
     -w and else the sign of f, and on every level how far away the face is in the numbers. `steps` are those of flat
@@ -231,59 +209,39 @@ def fill_rows(
     """
     m, c, e, f = fields
     flat_m, flat_c, flat_e, flat_f = flat_fields
-    begin, order, sample, sample_first, sample_weight, listed, listed_value = lists
+    begin = lists[0]
     size = np.uint64(numbers.shape[1] * numbers.shape[2] * numbers.shape[3])
     entries = np.uint64(stencil.shape[1])
-    for chunk in prange(room.shape[0] - 1):
+    for number in prange(chunks.shape[0]):
+        chunk = chunks[number]
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
         taken, entry = np.full(MOST, -1, np.int64), np.empty(MOST, np.int64)
         w, v = np.zeros(6, np.float64), np.zeros(6, np.float64)
-        at, end = np.uint64(room[chunk]), np.uint64(room[chunk + 1])
+        at, end = np.uint64(begins[chunk]), np.uint64(ends[chunk])
         for row in range(np.uint64(chunk * CHUNK), np.uint64(min((chunk + 1) * CHUNK, place.shape[0]))):
-            face = np.int64(row)
             axis, l = np.int64(place[row, 0]), np.int64(place[row, 1])
             x, y, z = np.uint64(place[row, 2]), np.uint64(place[row, 3]), np.uint64(place[row, 4])
             i, j, k = np.int64(x) >> l, np.int64(y) >> l, np.int64(z) >> (l * deep)
             start[row] = at
-            if begin[row] == begin[row + ONE] and inside(level.shape, deep, l, i, j, k):
-                if at + entries > end:
-                    at = end + ONE
-                    break
-                if l == 0:
-                    total = finest_weights(axis, steps, flat_m, flat_c, flat_e, flat_f, x, y, z, w, v)
-                else:
-                    total = coarse_weights(axis, deep, steps, kappa, first, l, x, y, z, w, v)
-                if laplacian:
-                    w[0], w[1] = 0.5 * w[0], 0.5 * w[1]
-                p = np.uint64(axis) * size + flat(steps, 0, x, y, z)
-                at, total = plain_row(stencil, axis, l, flat_numbers, p, w, v, total, column, value, at)
-            else:
+            plain = begin[row] == begin[row + ONE] and inside(level.shape, deep, l, i, j, k)
+            n, total = 0, 0.0
+            if not plain:
                 n, total = regular_part(
                     level, deep, laplacian, numbers, m, c, e, f, kappa, first, axis, l, i, j, k, index, weight
                 )
                 for o in range(n):
                     total += weight[o]
-                n, total = irregular_part(
-                    laplacian,
-                    place,
-                    face,
-                    begin,
-                    order,
-                    sample,
-                    sample_first,
-                    sample_weight,
-                    listed,
-                    listed_value,
-                    index,
-                    weight,
-                    n,
-                    total,
-                    taken,
-                    entry,
+                n, total = irregular_part(laplacian, place, np.int64(row), lists, index, weight, n, total, taken, entry)
+            if at + (entries if plain else np.uint64(n)) > end:
+                at = end + ONE
+                break
+            if plain:
+                total = plain_weights(
+                    laplacian, deep, steps, flat_m, flat_c, flat_e, flat_f, kappa, first, axis, l, x, y, z, w, v
                 )
-                if at + np.uint64(n) > end:
-                    at = end + ONE
-                    break
+                p = np.uint64(axis) * size + flat(steps, 0, x, y, z)
+                at, total = plain_row(stencil, axis, l, flat_numbers, p, w, v, total, column, value, at)
+            else:
                 for o in range(n):
                     column[at], value[at] = index[o], weight[o]
                     at += ONE

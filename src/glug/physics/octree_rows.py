@@ -1,6 +1,7 @@
 """The viscous matrix of an octree, assembled in parallel straight into compressed rows."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,11 +12,9 @@ from glug.physics import kernels_octree_rows as kernels
 from glug.physics import kernels_octree_samples as listing
 from glug.solvers.csr import CsrSystem
 
-SPARE = (
-    14,
-    56,
-    kernels.MOST,
-)  # entries of rows at transitions beyond those of plain ones, on average: the first is enough
+# Entries of rows at transitions beyond those of plain ones, on average over a chunk of rows. The first is enough for
+# all but a few chunks, which get LATE times as many.
+SPARE, LATE = (11, 56, kernels.MOST), 4
 
 
 @dataclass(frozen=True)
@@ -77,9 +76,8 @@ def list_samples(
     tree: Octree, faces: Faces, weights: OctreeWeights, enhanced: bool, laplacian: bool
 ) -> tuple[np.ndarray, ...]:
     """The irregular samples and where every face occurs in them, as `irregular_part` takes them."""
-    corner, level = faces.transitions
-    starts = np.zeros((-(-len(level) // int(listing.CHUNK)), 2), np.int64)
-    fixed = (tree.level, tree.deep, enhanced, laplacian, corner, level, faces.numbers)
+    starts = np.zeros((-(-len(faces.transitions[1]) // int(listing.CHUNK)), 2), np.int64)
+    fixed = (tree.level, tree.deep, enhanced, laplacian, faces.transitions, faces.numbers)
     fields = weights.cell, weights.edges, weights.kappa, weights.first
     none = np.zeros(0, np.int32)
     listing.irregular_samples(*fixed, *fields, starts, np.zeros(0), none, none, np.zeros(0, np.float32))
@@ -115,12 +113,20 @@ def assemble(
     fixed = tree.level, tree.deep, laplacian, entries, np.array(steps, np.uint64), numbers, numbers.ravel(), faces.place
     start, length = np.empty(faces.count, np.uint32), np.empty(faces.count, np.uint8)
     rest = np.empty(faces.count, np.float32)
+    fits = np.zeros(-(-faces.count // kernels.CHUNK), np.bool_)
     for spare in SPARE:
-        room = chunk_room(lists[0], entries.shape[1], spare)
-        column, value = np.empty(int(room[-1]), np.int32), np.empty(int(room[-1]), np.float32)
-        fits = np.empty(len(room) - 1, np.bool_)
-        out = room, fits, start, length, column, value, rest
-        kernels.fill_rows(*fixed, fields, flat, w.kappa, w.first, lists, *out)
+        sizes = chunk_sizes(lists[0], entries.shape[1], spare)
+        ends = np.cumsum(sizes)
+        column, value = entry_room(int(sizes.sum()))
+        fill = partial(kernels.fill_rows, *fixed, fields, flat, w.kappa, w.first, lists)
+        out = fits, start, length, column, value, rest
+        fill(np.arange(len(sizes)), ends - sizes, ends, *out)
+        late = np.flatnonzero(~fits)
+        if len(late):
+            sizes[late] = chunk_sizes(lists[0], entries.shape[1], LATE * spare)[late]
+            ends[late] = ends[-1] + np.cumsum(sizes[late])  # behind all others
+            if ends[late[-1]] <= len(column):
+                fill(late, ends - sizes, ends, *out)
         if fits.all():
             return CsrSystem("viscosity", start, length, column, value, rest)
     raise AssertionError("a row of an octree has more entries than samples can give it")
@@ -131,12 +137,16 @@ def flattened(fields: Staggered) -> Staggered:
     return fields[0].ravel(), fields[1].ravel(), fields[2].ravel()
 
 
-def chunk_room(begin: np.ndarray, plain: int, spare: int) -> np.ndarray:
-    """Where every chunk of rows begins: `plain` entries per row, and `spare` more where a listed sample adds to it."""
+def entry_room(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and values for `size` entries, and for those that need more room than others."""
+    size += size // 20 + LATE * kernels.CHUNK * kernels.MOST // 4
+    if size >= 1 << 32:
+        raise SolverError(f"viscosity: {size} entries in the matrix of an octree; at most 2^32 - 1 fit")
+    return np.empty(size, np.int32), np.empty(size, np.float32)
+
+
+def chunk_sizes(begin: np.ndarray, plain: int, spare: int) -> np.ndarray:
+    """Entries of every chunk of rows: `plain` per row, and `spare` more where a listed sample adds to it."""
     listed = np.diff(begin) > 0
     rows = np.arange(0, len(listed), kernels.CHUNK)
-    sizes = plain * np.diff(rows, append=len(listed)) + spare * np.add.reduceat(listed, rows, dtype=np.int64)
-    room = np.concatenate([[0], np.cumsum(sizes)])
-    if room[-1] >= 1 << 32:
-        raise SolverError(f"viscosity: {room[-1]} entries in the matrix of an octree; at most 2^32 - 1 fit")
-    return room
+    return plain * np.diff(rows, append=len(listed)) + spare * np.add.reduceat(listed, rows, dtype=np.int64)
