@@ -14,7 +14,7 @@ from glug.grids.octree_transfer import to_octree, to_regular
 from glug.grids.regular import CENTRE, FACES, Grid
 from glug.physics.octree_levels import OctreeSmoother
 from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
-from glug.physics.octree_viscosity import OctreeViscosity, face_volumes, tree_inside
+from glug.physics.octree_viscosity import OctreeViscosity, bent_cells, face_volumes, tree_inside
 from glug.physics.reference_octree import stiffness
 from glug.physics.rigid import Inertia, RigidBodies
 from glug.physics.viscosity import ViscosityProblem
@@ -48,6 +48,11 @@ def samples_at(shape: tuple[int, ...], offset: tuple[float, ...], dim: int) -> n
     return viscosity(points * ([1, 1, 1] if dim == 3 else [1, 1, 0])).astype(np.float32)
 
 
+def sampled_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Of the cells and of the edges along every axis."""
+    return [shape, *(tuple(n + (a != axis) for a, n in enumerate(shape)) for axis in range(3))]
+
+
 @pytest.mark.parametrize("laplacian", [False, True])
 @pytest.mark.parametrize("gradient", ["enhanced", "sloped"])
 @pytest.mark.parametrize(("dim", "levels"), [(2, 4), (3, 3), (3, 4)])
@@ -69,6 +74,22 @@ def test_assembled_rows_are_the_sparse_products(dim, levels, gradient, laplacian
     assert abs(ours - reference)[inner].max() < 1e-6 * abs(reference).max()  # weights are float32
     assert abs(ours - ours.T).max() <= 1e-14 * abs(ours).max()
     assert np.array_equal(face_volumes(tree, faces.place), operators.face_volume.astype(np.float32))
+
+
+def test_rows_in_float32_are_positive_definite_with_viscosities_a_million_apart():
+    tree = random_tree(2, 3, seed=5)
+    faces = tree.faces()
+    rng = np.random.default_rng(3)
+    cell, *edges = ((10.0 ** rng.uniform(0, 6, shape)).astype(np.float32) for shape in sampled_shapes(tree.shape))
+    ones = tuple(np.ones(n.shape, np.float32) for n in faces.numbers)
+    weights = OctreeWeights(ones, 2 * cell, tuple(edges), tuple(edges), *coarse_diffusion(tree, cell))
+    system = assemble(tree, faces, weights)
+    matrix = system.matrix().toarray()
+    assert system.value.dtype == np.float32
+    assert np.abs(matrix - matrix.T).max() <= 1e-14 * np.abs(matrix).max()
+    np.linalg.cholesky(matrix)
+    with pytest.raises(np.linalg.LinAlgError):  # translations cost their mass, and no more: the negative control
+        np.linalg.cholesky(matrix - np.diag(1.01 * system.rest.astype(np.float64)))
 
 
 def thick_ball(n: int = 32) -> tuple[ViscosityProblem, float, np.ndarray]:
@@ -138,6 +159,26 @@ def test_a_thick_liquid_differs_little_from_the_regular_grid_with_fewer_unknowns
     assert mine.unknowns < 0.7 * stats.unknowns
     for u, v, m in zip(ours, regular, problem.system().m):
         assert np.abs(u - v)[m > 0].max() < 0.02
+
+
+def test_cells_stay_fine_where_the_velocity_bends():
+    """A thin shear layer in a thick ball; without it only a turn, which is linear, and the tree is the usual one."""
+    problem, _, _ = thick_ball()
+    m, grid = problem.system().m, problem.grid
+    start = rotation(grid, (0.0, 1.0, 0.0), (0.5, 0.5, 0.5))
+    assert not bent_cells(start, 0.01).any()
+    height = grid.points(FACES[0])[..., 1]
+    start[0][:] += np.tanh((height - 0.5) / 0.04).astype(np.float32)
+    usual, refined = tree_inside(m, 4, 2), tree_inside(m, 4, 2, bent_cells(start, 0.02))
+    n = grid.shape[0]
+    assert usual.level[n // 2, n // 2, n // 2] >= 2 and refined.level[n // 2, n // 2, n // 2] == 0
+    assert refined.level.max() >= 1  # away from it
+    lost = []
+    for tree in (usual, refined):
+        back, place = tuple(u.copy() for u in start), tree.faces(m).place
+        to_regular(tree, place, to_octree(tree, place, start), back)
+        lost.append(max(float(np.abs(u - v)[w > 0].max()) for u, v, w in zip(start, back, m)))
+    assert lost[1] < 0.2 * lost[0]
 
 
 @pytest.mark.parametrize(("enhanced", "kept"), [(True, True), (False, False)])

@@ -9,7 +9,7 @@ from glug.studies.octree_viscosity import count
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case, n, fewer", [("beam", 300, 3.3), ("figure", 192, 4.0)])
+@pytest.mark.parametrize("case, n, fewer", [("beam", 218, 3.3), ("figure", 192, 4.0)])
 def test_unknowns_are_fewer(case: str, n: int, fewer: float) -> None:
     found = count(case, n)
     assert found["regular"] > fewer * found["octree"]
@@ -19,17 +19,18 @@ def solved(n: int, preconditioner: str) -> tuple[int, float]:
     """Iterations to 1e-6 on the figure, and entries per row."""
     given = frame("figure", n)
     problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
-    octree = OctreeViscosity.build(problem, given.diffusion)
+    octree = OctreeViscosity.build(problem, given.diffusion, solver=preconditioner)
     velocity = tuple(u.copy() for u in given.velocity)
-    stats = octree.solve(velocity, tolerance=1e-6, max_iterations=4000, solver=preconditioner)
+    stats = octree.solve(velocity, tolerance=1e-6, max_iterations=4000)
     assert stats.converged
     return stats.iterations, octree.system.entries / stats.unknowns
 
 
 @pytest.mark.slow
 def test_multigrid_takes_few_iterations_at_any_size() -> None:
-    (coarse, _), (fine, entries) = (solved(n, "multigrid") for n in (64, 128))
+    found = [solved(n, "multigrid") for n in (64, 128, 192)]
+    iterations = [count for count, _ in found]
     diagonal, _ = solved(64, "jacobi-cg")
-    assert coarse <= 12 and fine <= coarse + 3
-    assert diagonal > 5 * coarse
-    assert entries <= 17
+    assert max(iterations) <= 12 and max(iterations) - min(iterations) <= 3
+    assert diagonal > 5 * iterations[0]
+    assert max(entries for _, entries in found) <= 17

@@ -11,10 +11,10 @@ import numpy as np
 
 from glug.geometry.solids import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.grids.tiles import TILE
 from glug.physics.pressure import PressureProblem
 
 DT, GRAVITY = 1.0 / 48.0, 9.81
-TILE = 8
 # Centres and radii in heights of the figure: body, head, ears, arms, legs.
 BALLS = (
     ((0.5, 0.38, 0.5), 0.36),
