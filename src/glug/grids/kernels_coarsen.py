@@ -13,6 +13,12 @@ from glug.jit import kernel, prange
 ZERO = np.float32(0.0)
 
 
+@kernel(inline=True)
+def inside(i, n, weight):
+    """Sample i and its weight; one outside 0 .. n - 1 has none."""
+    return np.uint64(min(max(i, 0), n - 1)), weight if 0 <= i < n else ZERO
+
+
 @kernel(parallel=True)
 def coarsen(fine, weights_i, weights_j, weights_k, mask, coarse, blocks):
     """coarse[I] = sum over o of weights[o] fine[2 I - 3 + o] along every axis, o = 0..3.
@@ -34,18 +40,18 @@ def coarsen(fine, weights_i, weights_j, weights_k, mask, coarse, blocks):
                 last = np.uint64(min(np.int64(k1) * 2 - 1, nk))
                 for k in range(k0 + k0, k1 + k1 + ONE + ONE):
                     row[k] = ZERO
+                ja, wa = inside(2 * np.int64(cj) - 3, nj, weights_j[0])
+                jb, wb = inside(2 * np.int64(cj) - 2, nj, weights_j[1])
+                jc, wc = inside(2 * np.int64(cj) - 1, nj, weights_j[2])
+                jd, wd = inside(2 * np.int64(cj), nj, weights_j[3])
                 for a in range(4):
-                    i = 2 * np.int64(ci) - 3 + a
-                    if i < 0 or i >= ni or weights_i[a] == ZERO:
+                    i, s = inside(2 * np.int64(ci) - 3 + a, ni, weights_i[a])
+                    if s == ZERO:
                         continue
-                    for b in range(4):
-                        j = 2 * np.int64(cj) - 3 + b
-                        if j < 0 or j >= nj or weights_j[b] == ZERO:
-                            continue
-                        s = weights_i[a] * weights_j[b]
-                        line = fine[np.uint64(i), np.uint64(j)]
-                        for k in range(first, last):
-                            row[k + three] += s * line[k]
+                    la, lb, lc, ld = fine[i, ja], fine[i, jb], fine[i, jc], fine[i, jd]
+                    sa, sb, sc, sd = s * wa, s * wb, s * wc, s * wd
+                    for k in range(first, last):  # four at a time: one would wait for `row`
+                        row[k + three] += sa * la[k] + sb * lb[k] + sc * lc[k] + sd * ld[k]
                 w0, w1, w2, w3 = weights_k[0], weights_k[1], weights_k[2], weights_k[3]
                 for ck in range(k0, k1):
                     k = ck + ck  # of fine 2 ck - 3
@@ -71,8 +77,8 @@ def refine(coarse, node_i, node_j, node_k, mask, fine, blocks):
     """fine += the coarse field, interpolated linearly along every axis, where `mask` is positive."""
     for t in prange(blocks.shape[0]):
         i0, i1, j0, j1, _, _ = block_range(blocks, t, fine.shape)
-        row = np.empty(coarse.shape[2] + 1, np.float32)
-        half = np.float32(0.5)
+        row, line = np.empty(coarse.shape[2] + 2, np.float32), np.empty(2 * coarse.shape[2], np.float32)
+        half, near, far, two = np.float32(0.5), np.float32(0.75), np.float32(0.25), np.uint64(2)
         for i in range(i0, i1):
             ia, ib, wi = parents(i, node_i)
             for j in range(j0, j1):
@@ -87,13 +93,9 @@ def refine(coarse, node_i, node_j, node_k, mask, fine, blocks):
                 w0, w1, w2, w3 = wi * wj, wi * (one - wj), (one - wi) * wj, (one - wi) * (one - wj)
                 for k in range(first, last):
                     row[k] = w0 * aa[k] + w1 * ab[k] + w2 * ba[k] + w3 * bb[k]
-                if node_k:
-                    for k in range(k0, k1):
-                        near = (k >> ONE) + ONE
-                        a = half * (row[near] + row[near + (k & ONE)])
-                        fine[i, j, k] += a if mask[i, j, k] > ZERO else ZERO
-                else:
-                    for k in range(k0, k1):
-                        near = (k >> ONE) + ONE
-                        a = np.float32(0.75) * row[near] + np.float32(0.25) * row[near - ONE + np.uint64(2) * (k & ONE)]
-                        fine[i, j, k] += a if mask[i, j, k] > ZERO else ZERO
+                for m in range(k0 >> ONE, (k1 + ONE) >> ONE):  # fine samples 2 m and 2 m + 1
+                    a, b, c = row[m], row[m + ONE], row[m + two]
+                    line[m + m] = b if node_k else near * b + far * a
+                    line[m + m + ONE] = half * (b + c) if node_k else near * b + far * c
+                for k in range(k0, k1):
+                    fine[i, j, k] += line[k] if mask[i, j, k] > ZERO else ZERO
