@@ -72,13 +72,6 @@ class PressureLevel:
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         self.rows.residual(b[0], x[0], r[0])
 
-    def springs(self, inner: list[np.ndarray]) -> np.ndarray:
-        """What ties every liquid cell to air; `inner` are the links between liquid cells."""
-        held = np.empty_like(self.diagonal)
-        kernels_pressure.sum_links(*inner, self.liquid, held)
-        np.subtract(self.diagonal, held, out=held)
-        return np.maximum(held, np.float32(0.0), out=held)
-
     def sweep(self, b: Vector, x: Vector, colours: Colours, forward: bool, times: int) -> None:
         self.rows.sweep(b[0], x[0], colours, forward, times)
 
@@ -91,13 +84,6 @@ class PressureLevel:
     def coarser(self) -> "PressureLevel":
         """The level with cells twice as large."""
         return coarser(self)
-
-
-def links_within(link: np.ndarray, axis: int, liquid: np.ndarray) -> np.ndarray:
-    """The links between two liquid cells."""
-    out = np.zeros(link.shape, np.float32)  # unlike `zeros_like` it does not touch the memory
-    kernels_pressure.links_within(axis, link, liquid, out)
-    return out
 
 
 def hierarchy(finest: PressureLevel) -> list[PressureLevel]:
@@ -126,18 +112,15 @@ def coarser(fine: PressureLevel) -> PressureLevel:
         ends[-1] = 0
 
     scale = 2.0 * fine.scale
-    inner = [links_within(k, a, fine.liquid) for a, k in enumerate(fine.links)]
     area, links = grid.staggered(), grid.staggered()
     for a in range(3):
         gather(fine.area[a], [PICK if b == a else HALF * PAIRS for b in range(3)], area[a], blocks)
-        gather(inner[a], [quarter(NODES) if b == a else CELLS for b in range(3)], links[a], blocks)
+        weights = [quarter(NODES) if b == a else CELLS for b in range(3)]
+        kernels_pressure.coarsen_links(a, fine.links[a], fine.liquid, *weights, links[a], blocks)
         kernels_pressure.coarse_links(a, phi, liquid, area[a], np.float32(scale), links[a])
-    diagonal, held, within = grid.scalar(), grid.scalar(), grid.scalar()
-    kernels_pressure.sum_links(*links, liquid, diagonal)
-    kernels_pressure.sum_links(*(links_within(k, a, liquid) for a, k in enumerate(links)), liquid, within)
-    # Air thinner than a coarse cell: what ties fine cells to it must not be lost, or the level would be singular.
-    gather(fine.springs(inner), [CELLS] * 3, held, blocks)
-    lost = (liquid > 0) & (diagonal <= within) & (held > 0)
-    diagonal[lost] += np.minimum(held[lost], np.float32(scale))
+    diagonal, held = grid.scalar(), grid.scalar()
+    colours = fine.colours
+    kernels_pressure.coarsen_springs(*fine.rows.matrix, fine.liquid, colours.numbers, colours.starts, held)
+    kernels_pressure.coarse_diagonal(*links, liquid, held, np.float32(scale), diagonal)
     liquid = (diagonal > 0).view(np.uint8)
     return PressureLevel(grid.shape, phi, liquid, area, links, diagonal, active_blocks(liquid), scale)

@@ -40,19 +40,20 @@ class PressureRows:
         return cls(links, diagonal, np.float32(scale), rows, start, cell, entry, coloured(blocks), sums)
 
     @property
-    def _matrix(self) -> tuple[Any, ...]:
+    def matrix(self) -> tuple[Any, ...]:
+        """What the kernels take."""
         return (*self.links, self.diagonal, self.scale, self.rows, self.start, self.cell, self.entry)
 
     def apply(self, d: np.ndarray, q: np.ndarray) -> float:
         """q = A d; returns d . q."""
-        kernels.apply_pressure(d, q, *self._matrix, self.sums)
+        kernels.apply_pressure(d, q, *self.matrix, self.sums)
         return float(self.sums.sum())
 
     def residual(self, b: np.ndarray, x: np.ndarray, r: np.ndarray) -> None:
         """r = b - A x, in the precision of x."""
         exact = x.dtype == np.float64
-        (kernels.residual_pressure if exact else kernels.residual_pressure_fast)(b, x, r, *self._matrix)
+        (kernels.residual_pressure if exact else kernels.residual_pressure_fast)(b, x, r, *self.matrix)
 
     def sweep(self, b: np.ndarray, x: np.ndarray, colours: Colours, forward: bool, times: int) -> None:
         """Gauss-Seidel in every block, `times` before the next, colour by colour or in the opposite order."""
-        kernels.relax_pressure(x, b, *self._matrix, colours.numbers, colours.starts, times, forward)
+        kernels.relax_pressure(x, b, *self.matrix, colours.numbers, colours.starts, times, forward)

@@ -183,7 +183,7 @@ def solve_with_fallback(
 def largest(v: Vector, blocks: np.ndarray) -> float:
     """|v|_inf; not a number if any sample is not finite."""
     sums, peaks = np.zeros(len(blocks) * len(v)), np.zeros(len(blocks) * len(v), np.float32)
-    kernels.measure(v, blocks, sums, peaks)
+    kernels.measure(v, blocks, sums, peaks.view(np.int32))
     return float(peaks.max(initial=0.0)) if np.isfinite(sums.sum()) else np.nan
 
 
@@ -197,7 +197,7 @@ class Diagonal:
 
     def step(self, x: Vector, r: Vector, d: Vector, q: Vector, alpha: float) -> float:
         a = np.float32(alpha)
-        kernels.step_scaled(x, r, d, q, self.diagonal, self.blocks, a, self._sums, self._peaks)
+        kernels.step_scaled(x, r, d, q, self.diagonal, self.blocks, a, self._sums, self._peaks.view(np.int32))
         return float(self._peaks.max(initial=0.0))
 
     def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:
@@ -220,7 +220,7 @@ class Cycle:
         self._sums, self._peaks = np.zeros(slots), np.zeros(slots, np.float32)
 
     def step(self, x: Vector, r: Vector, d: Vector, q: Vector, alpha: float) -> float:
-        kernels.step(x, r, d, q, self.blocks, np.float32(alpha), self._sums, self._peaks)
+        kernels.step(x, r, d, q, self.blocks, np.float32(alpha), self._sums, self._peaks.view(np.int32))
         return float(self._peaks.max(initial=0.0)) if np.isfinite(self._sums.sum()) else np.nan
 
     def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:

@@ -1,7 +1,8 @@
 """Vector operations of conjugate gradients on fields, over a list of active blocks.
 
 A vector is a tuple of one or three arrays, equal in shape but for one sample. Every block adds to its own slot of
-`sums`, and the slots are added in order: the result does not depend on the number of threads.
+`sums`, and the slots are added in order: the result does not depend on the number of threads. `peaks` are the bits of
+the largest |r| (int32): numbers without a sign have the order of their bits, and a maximum of integers vectorises.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ MAGNITUDE = np.int32(0x7FFFFFFF)
 
 @kernel(inline=True)
 def size(bits):
-    """|v| by the bits of v: as integers they have the same order, and a maximum of integers vectorises."""
+    """The bits of |v| by those of v."""
     return bits & MAGNITUDE
 
 
@@ -45,7 +46,7 @@ def step_scaled(x, r, d, q, diagonal, blocks, alpha, sums, peaks):
                     peak = max(peak, size(bits[i, j, k]))
                 total += np.float64(row)
         sums[t] = total
-        peaks.view(np.int32)[t] = peak
+        peaks[t] = peak
 
 
 @kernel(parallel=True)
@@ -89,7 +90,7 @@ def step(x, r, d, q, blocks, alpha, sums, peaks):
                     peak = max(peak, size(bits[i, j, k]))
                 total += np.float64(row)
         sums[t] = total
-        peaks.view(np.int32)[t] = peak
+        peaks[t] = peak
 
 
 @kernel(parallel=True)
@@ -146,7 +147,7 @@ def measure(r, blocks, sums, peaks):
                 for k in range(k0, k1):
                     peak = max(peak, size(bits[i, j, k]))
         sums[t] = total
-        peaks.view(np.int32)[t] = peak
+        peaks[t] = peak
 
 
 @kernel(parallel=True)
