@@ -5,7 +5,7 @@ import pytest
 
 from glug.grids.regular import FACES
 from glug.physics import viscosity_levels
-from glug.physics.free_bodies import FreeBodies, free_bodies, label_bodies, may_be_free, with_free_bodies
+from glug.physics.free_bodies import FreeBodies, free_bodies, label_pairs, may_be_free, with_free_bodies
 from glug.physics.viscosity import ViscosityProblem
 from glug.physics.viscosity_levels import hierarchy
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
@@ -22,10 +22,10 @@ def balls() -> ViscosityProblem:
 def test_two_balls_in_the_air_are_free_and_a_pool_is_not(balls):
     system = balls.system()
     assert may_be_free(system)
-    assert list(free_bodies(system, *label_bodies(system))) == [False, True, True]
+    assert list(free_bodies(system, *label_pairs(system, system.m))) == [False, True, True]
     pool = CASES["delta"].problem(16).system()
     assert not may_be_free(pool)
-    assert not free_bodies(pool, *label_bodies(pool)).any()
+    assert not free_bodies(pool, *label_pairs(pool, pool.m)).any()
 
 
 def test_a_rigid_motion_of_a_free_body_strains_nothing(balls):

@@ -22,12 +22,15 @@ HELD = 1e-3  # what walls add to the force that moves a body, relative, above wh
 LEAST = 1e-10  # of the largest eigenvalue of a block: smaller ones are motions that the body does not have
 
 
-def label_bodies(level: ViscosityLevel) -> tuple[np.ndarray, int]:
-    """Labels from 1 of what is connected, for pairs of cells along every axis, and how many there are."""
+def label_pairs(level: ViscosityLevel, faces: Vector) -> tuple[np.ndarray, int]:
+    """Labels from 1 of what is connected, for pairs of cells along every axis, and how many there are.
+
+    Of the `faces` with a positive number.
+    """
     from scipy import ndimage
 
     pairs = np.zeros([(n + 1) // 2 for n in level.shape], np.uint8)
-    kernels_free.mark_pairs(level.m, level.blocks, pairs)
+    kernels_free.mark_pairs(faces, level.blocks, pairs)
     labels, count = ndimage.label(pairs, structure=np.ones((3, 3, 3)), output=np.int32)
     return labels, int(count)
 
@@ -37,7 +40,7 @@ class FreeBodies:
 
     def __init__(self, level: ViscosityLevel, cycle: Multigrid, labels: np.ndarray, count: int):
         self._level, self._cycle, self._labels = level, cycle, labels
-        self._starts = _slabs(level.blocks)
+        self._starts = slabs(level.blocks)
         self._out = np.empty((len(self._starts) - 1, count + 1, 6))
         self._right = zeros_like(level)
         self._sums = np.zeros(len(level.blocks) * 3)
@@ -68,7 +71,7 @@ def with_free_bodies(level: ViscosityLevel, cycle: Multigrid) -> Multigrid | Fre
     """`cycle`, and its free bodies apart where there are any."""
     if not may_be_free(level):
         return cycle
-    labels, count = label_bodies(level)
+    labels, count = label_pairs(level, level.m)
     free = free_bodies(level, labels, count)
     if not free.any():
         return cycle
@@ -93,7 +96,7 @@ def may_be_free(level: ViscosityLevel) -> bool:
 
 def free_bodies(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.ndarray:
     """Whether nothing holds a body, by label; what walls hold needs more force to move than its mass does."""
-    starts = _slabs(level.blocks)
+    starts = slabs(level.blocks)
     out = np.empty((len(starts) - 1, count + 1, 6))
     free = np.ones(count + 1, np.bool_)
     free[0] = False
@@ -114,6 +117,6 @@ def free_bodies(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.nda
     return free
 
 
-def _slabs(blocks: np.ndarray) -> np.ndarray:
+def slabs(blocks: np.ndarray) -> np.ndarray:
     """Where blocks of a new i begin; they are in the order of i."""
     return np.concatenate([[0], np.flatnonzero(np.diff(blocks[:, 0])) + 1, [len(blocks)]]).astype(np.int64)

@@ -163,7 +163,13 @@ class PressureProblem:
             system = self.system
             return Cycle(system, StencilCholesky(system.links, system.diagonal, system.blocks))
 
-        return {"jacobi-cg": [jacobi], "ic-cg": [incomplete], "multigrid": [multigrid, jacobi]}[solver]
+        alone = self.bodies is None and self.bubbles is None  # the factors know neither
+        choices = {
+            "jacobi-cg": [jacobi],
+            "ic-cg": [incomplete],
+            "multigrid": [multigrid, incomplete if alone else jacobi],
+        }
+        return choices[solver]
 
     def _unfixed(self) -> np.ndarray | None:
         """Number, by cell, the parts of the liquid whose pressure is known up to a constant; None without any."""
@@ -206,8 +212,9 @@ class PressureProblem:
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
-        `solver` is `multigrid`, with `jacobi-cg` to fall back on, `jacobi-cg`, `ic-cg` or `reference`. Where closed
-        liquid is compressed, `imbalance` of the statistics is the mean divergence that is left.
+        `solver` is `multigrid`, with `ic-cg` to fall back on (with bodies or bubbles `jacobi-cg`), `jacobi-cg`, `ic-cg`
+        or `reference`. Where closed liquid is compressed, `imbalance` of the statistics is the mean divergence that is
+        left.
         """
         b = self.right_hand_side(velocity, correction)
         q = self.grid.scalar(dtype=np.float64)

@@ -34,6 +34,7 @@ from glug.physics.free_bodies import with_free_bodies
 from glug.physics.rigid import RigidBodies
 from glug.physics.rigid_viscosity import ViscousBodies
 from glug.physics.slip import SlipTerm, interpolated, stiffness
+from glug.physics.stiff_bodies import with_stiff_bodies
 from glug.physics.viscosity_boxes import with_boxes_at_jumps
 from glug.physics.viscosity_levels import (
     NEAR_SOLID,
@@ -77,7 +78,7 @@ class ViscosityProblem:
     weights: StressWeights  # without what solids take of them
     coupling: Staggered  # what couples the two components of a shear: its weight over the cut distances
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
-    jumps: bool = False  # whether the viscosity differs much between neighbours
+    jumps: float = 0.0  # the middle of viscosities where neighbours differ much; 0 where none do
     friction: Staggered | None = None  # of sides of the domain along which the liquid slips, as masses
     slip: SlipTerm | None = None  # what solids do along which the liquid slips
 
@@ -292,15 +293,18 @@ def write_solids(solid: SolidField, solid_faces: SolidFaces, velocity: Staggered
         u[inside] = 0.0 if solid.velocity is None else solid.velocity[a][inside]
 
 
-def jumps(diffusion: np.ndarray | float) -> bool:
-    """Whether neighbouring cells differ by more than a factor of `JUMP`."""
+def jumps(diffusion: np.ndarray | float) -> float:
+    """The geometric mean of a typical pair of neighbours that differ by more than a factor of `JUMP`; 0 without any."""
     if not isinstance(diffusion, np.ndarray):
-        return False
-    return any(
-        bool((np.maximum(a, b) > JUMP * np.minimum(a, b)).any())
-        for axis in range(3)
-        for a, b in [(np.moveaxis(diffusion, axis, 0)[1:], np.moveaxis(diffusion, axis, 0)[:-1])]
-    )
+        return 0.0
+    found = []
+    for axis in range(3):
+        along = np.moveaxis(diffusion, axis, 0)
+        low, high = np.minimum(along[1:], along[:-1]), np.maximum(along[1:], along[:-1])
+        at = (high > JUMP * low) & (low > 0)
+        found.append(np.sqrt(low[at].astype(np.float64) * high[at]))
+    every = np.concatenate(found)
+    return float(np.median(every)) if len(every) else 0.0
 
 
 def solve_parts(
@@ -310,7 +314,7 @@ def solve_parts(
     x: Vector,
     limits: tuple[float, int, float],
     *,
-    jumps: bool = False,
+    jumps: float = 0.0,
     residuals: list[float] | None = None,
 ) -> SolveStats:
     """Solve for x by `solver`, parts that lie far apart moved together meanwhile; `limits` are those of
@@ -335,9 +339,9 @@ def solve_parts(
 
 
 def preconditioners(
-    system: ViscosityLevel, solver: str, low: LowRank | None = None, *, jumps: bool = False
+    system: ViscosityLevel, solver: str, low: LowRank | None = None, *, jumps: float = 0.0
 ) -> list[Callable[[], Preconditioner]]:
-    """What `solver` names, and what to fall back on; `jumps` where the viscosity differs much between neighbours."""
+    """What `solver` names, and what to fall back on; `jumps` is that of a problem."""
 
     def jacobi() -> Preconditioner:
         diagonal = system.diagonal()
@@ -350,7 +354,8 @@ def preconditioners(
             levels.extend(hierarchy(system))
         usual = GaussSeidel(SWEEPS)
         smoother = with_boxes_at_jumps(system, usual) if jumps else usual
-        return Cycle(system, with_free_bodies(system, Multigrid(levels, smoother, repeats)))
+        cycle = with_free_bodies(system, Multigrid(levels, smoother, repeats))
+        return Cycle(system, with_stiff_bodies(system, cycle, jumps) if jumps else cycle)
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
     return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]

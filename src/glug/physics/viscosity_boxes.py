@@ -18,6 +18,7 @@ from glug.solvers.smoothers import GaussSeidel
 
 LONG, SHORT = 1 << 20, 4 * kernels_box.STRIDE  # chunks of a row, where most faces and where few have boxes
 MOST_AT_JUMPS = 0.1  # of the faces
+JUMP = 30.0  # of the largest over the smallest stress sample around a face
 SAME = 1e-5  # relative difference of coefficients that counts as none
 G, C, E, F = 0, 3, 6, 9  # where the diagonal and the fields of an operator begin in a list of all
 
@@ -184,7 +185,7 @@ class BoxesAtJumps:
     """
 
     smoother: GaussSeidel
-    jump: float = 30.0  # of the largest over the smallest stress sample around a face
+    jump: float = JUMP
     _boxes: dict[int, tuple[Boxes, Vector]] = field(default_factory=dict)
 
     def boxes(self, level: ViscosityLevel) -> tuple[Boxes, Vector]:
@@ -214,16 +215,22 @@ def with_boxes_at_jumps(level: ViscosityLevel, smoother: GaussSeidel) -> GaussSe
 
 def faces_at_jumps(level: ViscosityLevel, jump: float) -> Vector:
     """1 at unknown faces around which one stress sample is more than `jump` times another."""
-    fields = (*level.m, *level.c, *level.e)
+    middle = tuple(slice(1, n - 1) for n in level.shape)
     out = []
     for a, m in enumerate(level.m):
-        middle = tuple(slice(1, n - 1) for n in level.shape)
-        high, low = np.zeros([n - 2 for n in level.shape], np.float32), np.full([n - 2 for n in level.shape], np.inf)
-        for (which, place), _ in samples((a, (0, 0, 0))):
-            values = fields[which][tuple(slice(1 + o, n - 1 + o) for n, o in zip(level.shape, place))]
-            np.maximum(high, values, out=high)
-            np.minimum(low, np.where(values > 0, values, np.inf), out=low)
+        high, low = extremes(level, a)
         flags = np.zeros(m.shape, np.uint8)
         flags[middle] = (high > jump * low) & (m[middle] > 0)
         out.append(flags)
     return tuple(out)
+
+
+def extremes(level: ViscosityLevel, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest and the smallest positive stress sample around the faces of an axis, without those at the border."""
+    fields = (*level.m, *level.c, *level.e)
+    high, low = np.zeros([n - 2 for n in level.shape], np.float32), np.full([n - 2 for n in level.shape], np.inf)
+    for (which, place), _ in samples((axis, (0, 0, 0))):
+        values = fields[which][tuple(slice(1 + o, n - 1 + o) for n, o in zip(level.shape, place))]
+        np.maximum(high, values, out=high)
+        np.minimum(low, np.where(values > 0, values, np.inf), out=low)
+    return high, low

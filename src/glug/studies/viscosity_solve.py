@@ -75,7 +75,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
     return {**result, "setup": result["setup"] + ready, "unknowns": system.unknowns}
 
 
-def _run(system: Any, solver: str, b: Any, x: Any, jumps: bool) -> dict[str, Any]:
+def _run(system: Any, solver: str, b: Any, x: Any, jumps: float) -> dict[str, Any]:
     from glug.physics.viscosity import solve_parts
     from glug.physics.viscosity_boxes import BoxSmoother
     from glug.physics.viscosity_levels import hierarchy

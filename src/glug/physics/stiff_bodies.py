@@ -1,0 +1,103 @@
+"""Parts of a liquid that are far stiffer than what is around them move almost rigidly.
+
+Coarse grids cannot tell such a motion from one that strains the stiff part where it ends between their samples, and
+hold it back: of the slow modes of a cycle around a stiff ball, six are its rigid motions and there are no others. So
+what a cycle C does is joined by the exact solution among these motions R (an additive coarse space, Dryja and Widlund
+1987):
+
+    M = C + R E^-1 R'        E = R' A R
+
+Unlike free bodies (`free_bodies`) they strain what is around them, so E follows from products with A. Stiff parts that
+share no sample have a block of 6 x 6 each.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.physics import kernels_free
+from glug.physics.free_bodies import LEAST, label_pairs, slabs
+from glug.physics.viscosity_boxes import JUMP, extremes
+from glug.physics.viscosity_levels import ViscosityLevel
+from glug.solvers import kernels
+from glug.solvers.cg import Vector, zeros_like
+
+MOST = 2000  # stiff parts; more are dust
+
+Precondition = Callable[[Vector, Vector, Vector], float]
+
+
+@dataclass(frozen=True)
+class StiffFaces:
+    """The faces around which any stress sample is above the threshold, and those of them at jumps (1, else 0)."""
+
+    faces: Vector
+    edge: Vector
+    threshold: float
+
+    @classmethod
+    def of(cls, level: ViscosityLevel, threshold: float) -> "StiffFaces":
+        faces, edge = zeros_like(level), zeros_like(level)
+        middle = tuple(slice(1, n - 1) for n in level.shape)
+        for a, m in enumerate(level.m):
+            high, low = extremes(level, a)
+            faces[a][middle] = (high > np.float32(threshold)) & (m[middle] > 0)
+            edge[a][middle] = faces[a][middle] * (high > JUMP * low)
+        return cls(faces, edge, threshold)
+
+
+class StiffBodies:
+    """A cycle that is joined by the rigid motions of stiff bodies, those with `labels` from 1 to `count`."""
+
+    def __init__(self, level: ViscosityLevel, cycle: Precondition, stiff: StiffFaces, labels: np.ndarray, count: int):
+        self._cycle, self._faces, self._labels, self._blocks = cycle, stiff.faces, labels, level.blocks
+        self._starts = slabs(level.blocks)
+        self._out = np.empty((len(self._starts) - 1, count + 1, 6))
+        E = np.empty((count + 1, 6, 6))
+        x, q = zeros_like(level), zeros_like(level)
+        for a in range(6):
+            motion = np.zeros((count + 1, 6))
+            motion[1:, a] = 1.0
+            self._add(motion, x)
+            level.apply(x, q)
+            E[:, :, a] = self._forces(q)
+            kernels.clear(x, level.blocks)
+        self.loose = self._loose(level, stiff, E)
+        E[~self.loose] = 0.0
+        self._inverse = np.linalg.pinv(0.5 * (E + E.transpose(0, 2, 1)), rcond=LEAST, hermitian=True)
+
+    def _loose(self, level: ViscosityLevel, stiff: StiffFaces, E: np.ndarray) -> np.ndarray:
+        """Whether nothing but what is softer holds a body, by label: cycles know how to move it if walls do."""
+        mass = self._forces(level.mass)[:, :3]
+        edge = self._forces(stiff.edge)[:, :3].sum(axis=1)
+        force = np.einsum("naa->na", E)[:, :3]
+        loose = (force - mass <= stiff.threshold * edge[:, None]).all(axis=1)
+        loose[0] = False
+        return loose
+
+    def _forces(self, r: Vector) -> np.ndarray:
+        """R' r."""
+        kernels_free.moments(r, self._faces, True, self._labels, self._blocks, self._starts, self._out)
+        return self._out.sum(axis=0)
+
+    def _add(self, motion: np.ndarray, x: Vector) -> None:
+        kernels_free.add_motions(x, self._faces, True, self._labels, self._blocks, motion)
+
+    def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
+        """z = M r; returns r . z."""
+        energy = self._cycle(r, z, scratch)
+        force = self._forces(r)
+        motion = np.einsum("nij,nj->ni", self._inverse, force)
+        self._add(motion, z)
+        return energy + float((force * motion).sum())
+
+
+def with_stiff_bodies(level: ViscosityLevel, cycle: Precondition, threshold: float) -> Precondition:
+    """`cycle`, and beside it the rigid motions of loose parts stiffer than `threshold`, where there are any."""
+    stiff = StiffFaces.of(level, threshold)
+    labels, count = label_pairs(level, stiff.faces)
+    if not 0 < count <= MOST:
+        return cycle
+    bodies = StiffBodies(level, cycle, stiff, labels, count)
+    return bodies if bodies.loose.any() else cycle
