@@ -16,9 +16,7 @@ RATIOS = (1e-6, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 def core(bubble: Bubble, band: int = 3, tile: int = 0) -> Regions:
     """The regions inside the bubble."""
-    inside = deep_cells(
-        bubble.box & (bubble.phi < 0), bubble.box & (bubble.phi >= 0), bubble.area, band, bubble.grid.dim
-    )
+    inside = deep_cells(bubble.box & (bubble.phi < 0), bubble.area, band, bubble.grid.dim)
     return find_regions(bubble.grid, inside, tile)
 
 
@@ -154,6 +152,6 @@ def test_regions_keep_their_distance():
     for a in range(2):
         area[a][:] = 1.0
     area[0][4] = 0.3  # a wall cuts the cells beside it
-    deep = deep_cells(fluid, ~fluid, area, 3, dim=2)[:, :, 0]
+    deep = deep_cells(fluid, area, 3, dim=2)[:, :, 0]
     assert not deep[9:16, 17:24].any() and deep[8, 20] and deep[12, 16]
     assert not deep[2:6].any() and deep[1, 5] and deep[6, 5]

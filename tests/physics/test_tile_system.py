@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from setups import tank
 
+from glug.geometry.solids import Walls, sample_solids
 from glug.grids.regular import FACES, Grid, Staggered
+from glug.physics.affine_regions import deep_cells
 from glug.physics.densities import mobility_of
 from glug.physics.pressure import PressureProblem
 from glug.physics.reference_affine import AffineProjection
@@ -50,6 +52,13 @@ def test_the_setup_has_tiles_of_many_shapes(tiled):
     assert sizes.max() <= 5**3
     assert sizes.min() < 60
     assert set(np.round(tiled.densities(), 5)) in ({1.0}, {1.0, 10.0})
+
+
+def test_tiles_reach_as_far_into_the_edges_of_a_box_as_along_its_walls():
+    grid = Grid(1.0 / 20, (28, 28, 28), (-4, -4, -4))
+    solid = sample_solids(grid, Walls((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), [], 0.0)
+    deep = deep_cells(solid.openness > 0.5, solid.area, band=9)
+    assert deep[6:-6, 6:-6, 6:-6].all() and deep.sum() == 16**3
 
 
 def test_applies_the_assembled_matrix(tiled):

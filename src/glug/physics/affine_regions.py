@@ -34,10 +34,8 @@ class Regions:
         return int(np.count_nonzero(self.label >= 0))
 
 
-def deep_cells(
-    fluid: np.ndarray, surface: np.ndarray, area: Sequence[np.ndarray], band: int, dim: int = 3
-) -> np.ndarray:
-    """Cells of `fluid` with `band` cells between them and any cell of `surface`, and away from solids."""
+def deep_cells(fluid: np.ndarray, area: Sequence[np.ndarray], band: int, dim: int = 3) -> np.ndarray:
+    """Cells of `fluid` with `band` cells between them and any other open cell, and away from solids."""
     from scipy.ndimage import maximum_filter1d
 
     def grown(cells: np.ndarray, reach: int) -> np.ndarray:
@@ -46,11 +44,12 @@ def deep_cells(
             near = maximum_filter1d(near, 2 * reach + 1, axis=a, mode="nearest")
         return near > 0
 
-    cut = np.zeros(fluid.shape, np.bool_)
+    cut, others = np.zeros(fluid.shape, np.bool_), np.zeros(fluid.shape, np.bool_)
     for a in range(dim):
         lower, upper = _sides(area[a], a)
         cut |= (lower < 1.0) | (upper < 1.0)
-    return fluid & ~grown(surface, band) & ~grown(cut, WALL_BAND - 1)
+        others |= (lower > 0.0) | (upper > 0.0)  # not its volume: cells behind the edge of a box have some by rounding
+    return fluid & ~grown(others & ~fluid, band) & ~grown(cut, WALL_BAND - 1)
 
 
 def find_regions(grid: Grid, inside: np.ndarray, tile: int = 0) -> Regions:

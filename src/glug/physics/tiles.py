@@ -38,10 +38,9 @@ class TiledPressure:
         `parts` are the cells of the fluids in which they are to be, the whole liquid when None.
         """
         grid, liquid = problem.grid, problem.liquid > 0
-        open_cells = problem.solid.openness > 0.0
         inside = np.zeros(grid.shape, np.bool_)
         for fluid in [liquid] if parts is None else parts:
-            inside |= deep_cells(fluid, open_cells & ~fluid, problem.solid.area, band, grid.dim)
+            inside |= deep_cells(fluid, problem.solid.area, band, grid.dim)
         return cls(problem, find_regions(grid, inside, tile), tile)
 
     def mark(self, particles: Particles) -> None:

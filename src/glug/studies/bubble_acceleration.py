@@ -87,7 +87,7 @@ def affine(problem: DiscInBox, density: float, tile: int = 0) -> np.ndarray:
     mobility = DENSITY / (share * DENSITY + (1.0 - share) * density)
     area, motion = (operators.split(faces, operators.faces) for faces in (problem.area, mobility))
     disc = problem.disc.reshape(operators.grid.shape)
-    inside = deep_cells(disc, ~disc, area, AFFINE_BAND, dim=2)
+    inside = deep_cells(disc, area, AFFINE_BAND, dim=2)
     regions = find_regions(operators.grid, inside, tile)
     return AffineProjection(operators.grid, area, motion, np.ones_like(disc), regions).project(problem.fall).u
 
