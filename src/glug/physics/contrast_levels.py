@@ -17,7 +17,7 @@ from glug.grids.tiles import active_blocks
 from glug.physics import kernels_contrast as contrast
 from glug.physics import kernels_pressure
 from glug.physics.pressure_levels import PressureLevel
-from glug.solvers.cg import Vector
+from glug.solvers.cg import PATIENCE, Vector
 
 MOST_AVERAGED = 30.0  # contrast up to which links that are averaged take less time (10 iterations against 6 at 10:1)
 
@@ -33,6 +33,7 @@ class ContrastLevel(PressureLevel):
 
     spring: np.ndarray = field(default_factory=lambda: np.zeros(0))
     sweeps: ClassVar[int] = 4
+    patience: ClassVar[int] = 4 * PATIENCE  # the diagonal takes thousands
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,9 +67,9 @@ class ContrastLevel(PressureLevel):
     def coarser(self) -> "ContrastLevel":
         grid = Grid(1.0, coarse_shape(self.shape))
         liquid, spring, links = grid.scalar(dtype=np.uint8), grid.scalar(), grid.staggered()
-        contrast.coarse_unknowns(self.diagonal, liquid)
+        contrast.coarse_unknowns(self.diagonal, self.spring, liquid, spring)
         for a in range(3):
-            contrast.series_links(a, self.links[a], self.diagonal, links[a], spring)
+            contrast.series_links(a, self.links[a], self.diagonal, liquid, links[a], spring)
         diagonal = grid.scalar()
         kernels_pressure.sum_links(*links, liquid, diagonal)
         diagonal += spring

@@ -157,19 +157,21 @@ def coarsen_weighted(fine, wx, wy, wz, mask, coarse, blocks):
 
 
 @kernel(parallel=True)
-def coarse_unknowns(diagonal, liquid):
-    """Coarse cells with a fine unknown in them (uint8)."""
+def coarse_unknowns(diagonal, tied, liquid, spring):
+    """Coarse cells with a fine unknown in them (uint8), and the springs of those, `tied`, side by side."""
     ni, nj, nk = diagonal.shape
     for slab in prange(1, liquid.shape[0] - 1):
         ci = np.int64(slab)
         for cj in range(1, liquid.shape[1] - 1):
             for ck in range(1, liquid.shape[2] - 1):
-                found = False
+                found, total = False, ZERO
                 for i in range(2 * ci - 2, min(2 * ci, ni)):
                     for j in range(2 * cj - 2, min(2 * cj, nj)):
                         for k in range(2 * ck - 2, min(2 * ck, nk)):
                             found = found or diagonal[i, j, k] > ZERO
+                            total += tied[i, j, k]
                 liquid[ci, cj, ck] = found
+                spring[ci, cj, ck] = total
 
 
 @kernel(inline=True)
@@ -179,8 +181,11 @@ def inside(diagonal, i, j, k):
 
 
 @kernel(parallel=True)
-def series_links(axis, link, diagonal, out, spring):
-    """The links of the coarse grid along `axis`, and what links inside its cells tie to p = 0, added to `spring`."""
+def series_links(axis, link, diagonal, liquid, out, spring):
+    """The links of the coarse grid along `axis`, and what ties its cells to p = 0, added to `spring`.
+
+    Those are links inside a coarse cell, and between two coarse unknowns, of which one end is not an unknown.
+    """
     di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
     ni, nj, nk = diagonal.shape
     for slab in prange(1, spring.shape[0]):
@@ -188,6 +193,9 @@ def series_links(axis, link, diagonal, out, spring):
         for cj in range(1, spring.shape[1]):
             for ck in range(1, spring.shape[2]):
                 total, tied = ZERO, ZERO
+                own = liquid[ci, cj, ck] > 0
+                both = own and liquid[ci - di, cj - dj, ck - dk] > 0
+                next_too = own and inside(liquid, ci + di, cj + dj, ck + dk)
                 for i in range(2 * ci - 2, min(2 * ci - di, ni)):
                     for j in range(2 * cj - 2, min(2 * cj - dj, nj)):
                         for k in range(2 * ck - 2, min(2 * ck - dk, nk)):
@@ -202,9 +210,15 @@ def series_links(axis, link, diagonal, out, spring):
                                     resistance += HALF / within
                                 if below and link[i - di, j - dj, k - dk] > ZERO:
                                     resistance += HALF / link[i - di, j - dj, k - dk]
-                                total += UNIT / resistance
+                                if here == below or not both:
+                                    total += UNIT / resistance
+                                elif here:
+                                    tied += UNIT / resistance
                             if here != above:
                                 tied += within
+                            if next_too and above and not inside(diagonal, i + 2 * di, j + 2 * dj, k + 2 * dk):
+                                beyond = link[i + 2 * di, j + 2 * dj, k + 2 * dk]
+                                if beyond > ZERO:
+                                    tied += UNIT / (UNIT / beyond + (HALF / within if within > ZERO else ZERO))
                 out[ci, cj, ck] = total
-                if ci < spring.shape[0] and cj < spring.shape[1] and ck < spring.shape[2]:
-                    spring[ci, cj, ck] += tied
+                spring[ci, cj, ck] += tied

@@ -230,7 +230,9 @@ class PressureProblem:
             if self.bubbles is not None:
                 self.bubbles.low_rank.add((w / self.bubbles.C).reshape(-1, 1), (b,))
             choices = self.preconditioners(solver)
-            stats = solve_with_fallback(self.operator, choices, (b,), (q,), tolerance, max_iterations, floor)
+            limits = tolerance, max_iterations, floor
+            patience = self.system.patience
+            stats = solve_with_fallback(self.operator, choices, (b,), (q,), *limits, patience=patience)
         if self._unmet > 0.0:
             stats = replace(stats, imbalance=self._unmet / max(self._unmet, largest((b,), self.system.blocks), floor))
         if self.bubbles is not None:

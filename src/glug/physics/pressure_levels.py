@@ -26,7 +26,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.grids.tiles import active_blocks
 from glug.physics import kernels_pressure
 from glug.physics.pressure_rows import PressureRows
-from glug.solvers.cg import Vector
+from glug.solvers.cg import PATIENCE, Vector
 from glug.solvers.multigrid import BOTTOM
 from glug.solvers.smoothers import Colours
 
@@ -53,6 +53,7 @@ class PressureLevel:
     scale: float = 1.0
     name: str = "pressure"
     sweeps: ClassVar[int] = 2  # of a cycle, on every level
+    patience: ClassVar[int] = PATIENCE  # iterations by cycles, before the diagonal is tried
 
     def __post_init__(self) -> None:
         self.mask: Vector = (self.diagonal,)

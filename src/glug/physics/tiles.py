@@ -28,6 +28,7 @@ class TiledPressure:
     problem: PressureProblem
     regions: Regions
     tile: int = 0  # cells; 0 where regions are not cut
+    seconds: float = 0.0  # that finding the regions took
 
     @classmethod
     def build(
@@ -37,11 +38,13 @@ class TiledPressure:
 
         `parts` are the cells of the fluids in which they are to be, the whole liquid when None.
         """
+        begin = time.perf_counter()
         grid, liquid = problem.grid, problem.liquid > 0
         inside = np.zeros(grid.shape, np.bool_)
         for fluid in [liquid] if parts is None else parts:
             inside |= deep_cells(fluid, problem.solid.area, band, grid.dim)
-        return cls(problem, find_regions(grid, inside, tile), tile)
+        regions = find_regions(grid, inside, tile)
+        return cls(problem, regions, tile, time.perf_counter() - begin)
 
     def mark(self, particles: Particles) -> None:
         """Give every particle the number of its region, 0 outside; the particles are sorted.
@@ -100,8 +103,9 @@ class TiledPressure:
         choices: list[Callable[[], Preconditioner]] = [lambda: Diagonal(system.mask, system.blocks)]
         if solver == "multigrid":
             choices.insert(0, lambda: Cycle(system, CoupledCycle(system, self.problem.system)))
-        setup = time.perf_counter() - begin
-        stats = solve_with_fallback(system, choices, b, x, tolerance, max_iterations, floor)
+        setup = self.seconds + time.perf_counter() - begin
+        patience = self.problem.system.patience
+        stats = solve_with_fallback(system, choices, b, x, tolerance, max_iterations, floor, patience=patience)
         q = self.problem.grid.scalar(dtype=np.float64)
         system.scatter(x, q)
         level = self.problem.system

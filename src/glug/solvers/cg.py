@@ -159,9 +159,10 @@ def solve_with_fallback(
     max_iterations: int,
     floor: float = 0.0,
     residuals: list[float] | None = None,
+    patience: int = PATIENCE,
 ) -> SolveStats:
     """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after
-    PATIENCE iterations or turns out not to be positive, on with the next. The last may take `max_iterations`.
+    `patience` iterations or turns out not to be positive, on with the next. The last may take `max_iterations`.
     """
     begin = time.perf_counter()
     iterations, setup = 0, 0.0
@@ -172,7 +173,7 @@ def solve_with_fallback(
             preconditioner = make()
             setup += time.perf_counter() - start
             last = n == len(preconditioners) - 1
-            limit = max_iterations if last else min(PATIENCE, max_iterations)
+            limit = max_iterations if last else min(patience, max_iterations)
             stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor, residuals)
             iterations += stats.iterations
             if stats.converged:
