@@ -1,10 +1,11 @@
-"""`glug bench bubbles`: what air costs a pressure solve.
+"""`glug bench bubbles`: what air costs a pressure solve, and what reduced models save.
 
 What does a projection cost with constraint bubbles, with two phases (1000:1), with two phases and affine regions in the
 air, and with a free surface, by multigrid and by the diagonal? `column` is a closed tank of water with a large bubble
-and many small ones in it, as in Goldade 2021, section 4.5.2, to 1e-5. And what do bubbles add to the pressure solve and
-to the step of the scene `water-cooler` (section 4.5.1)? There both are solved from the same velocities, at moments of
-one run.
+and many small ones in it, as in Goldade 2021, section 4.5.2, to 1e-5. `pool` is a free surface over affine tiles, as in
+`glug bench tiles`, and `sinking-bubble` a heavy bubble with affine regions. And what do bubbles add to the pressure
+solve and to the step of the scene `water-cooler` (section 4.5.1)? There both are solved from the same velocities, at
+moments of one run.
 """
 
 import time
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from glug.studies import isolated
+from glug.errors import InputError
+from glug.studies import isolated, sinking_solve, tile_solve
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 from glug.studies.viscosity_solve import row
@@ -30,6 +32,7 @@ CASES = {
     "two-phase, multigrid": ("two-phase", "multigrid"),
     "two-phase, diagonal": ("two-phase", "jacobi-cg"),
 }
+PARTS = ("column", "pool", "sinking-bubble", "water-cooler")
 COOLER, MOMENTS, BETWEEN = 104, 6, 8  # cells, and frames from one moment to the next
 # Goldade 2021, section 4.5.2: iterations and seconds of one substep with 13.7 million unknowns, on 16 cores.
 PUBLISHED = {"coupled multigrid": (15, 15.9), "diagonal": (750, 98.0), "two-phase, diagonal": (1752, None)}
@@ -145,12 +148,26 @@ def _velocity(step: Any, grid: Any, dt: float) -> Any:
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
-    """A row per case, each in its own process; prints the tables."""
+    """A row per measurement, each in its own process; prints the tables of all parts, or of the one that is named."""
+    wanted = PARTS if options.case in (None, "all") else (options.case,)
+    if wanted[0] not in PARTS:
+        raise InputError(f"--case {options.case}: valid are {', '.join(PARTS)} and all")
+    rows = _column(options) if "column" in wanted else []
+    if "pool" in wanted:
+        rows += tile_solve.bench(options)
+    if "sinking-bubble" in wanted:
+        rows += sinking_solve.bench(options)
+    if "water-cooler" in wanted and options.solver in (None, "all"):
+        rows += _cooler(options, max(options.threads))
+    return rows
+
+
+def _column(options: BenchOptions) -> list[BenchRow]:
     n = options.resolution or RESOLUTION
     threads = max(options.threads)
     head = ["case", "unknowns", "bubbles", "iterations", "set-up s", "solve s", "GB", "residual"]
     rows, lines = [], [head]
-    for case in CASES if options.solver in (None, "all") else (options.solver,):
+    for case in CASES if options.solver not in CASES else (options.solver,):
         r = isolated.call(f"{__name__}:measure", n=n, case=case, threads=threads)
         rows.append(row(f"column/{case}", case, n, threads, r))
         seconds = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{r['peak'] / 1e9:.2f}", f"{r['residual']:.1e}"]
@@ -161,8 +178,6 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     options.say(aligned(lines))
     if options.solver in (None, "all"):
         options.say(_verdict({row.solver: row for row in rows}))
-        if options.case != "column":
-            rows += _cooler(options, threads)
     return rows
 
 
