@@ -53,7 +53,7 @@ class PressureLevel:
     scale: float = 1.0
     name: str = "pressure"
     sweeps: ClassVar[int] = 2  # of a cycle, on every level
-    patience: ClassVar[int] = PATIENCE  # iterations by cycles, before the diagonal is tried
+    patience: ClassVar[int] = PATIENCE  # iterations by cycles, before another preconditioner is tried
 
     def __post_init__(self) -> None:
         self.mask: Vector = (self.diagonal,)
