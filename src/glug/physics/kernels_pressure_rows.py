@@ -20,7 +20,7 @@ ZERO = np.float32(0.0)
 SIX = np.float32(6.0)
 GENERAL, UNIFORM, LISTED = np.int32(0), np.int32(1), np.int32(2)
 FEW = np.int64(4)  # a uniform row may have one other cell in so many
-SHORT = np.int64(8)  # unknowns of a row that are listed
+SHORT = np.int64(16)  # unknowns of a row that are listed
 
 
 @kernel(inline=True)
