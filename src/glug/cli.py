@@ -276,7 +276,7 @@ def validate(
         return
     else:
         names = [name]
-    options = StudyOptions(largest_grid=largest, run=run)
+    options = StudyOptions(largest_grid=largest, run=run, pictures=pages or plots)
     rows = []
     for each in names:
         try:

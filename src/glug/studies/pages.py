@@ -88,6 +88,8 @@ def write_page(name: str, rows: Sequence[StudyRow], folder: Path) -> None:
     lines = [f"# {name}", "", STUDIES[name].summary + ".", "", notes.strip(), ""]
     if write_plot(rows, folder / f"{name}.png"):
         lines += [f"![{name}]({name}.png)", ""]
+    for picture in sorted(folder.glob(f"{name}-*.png")):
+        lines += [f"![{picture.stem}]({picture.name})", ""]
     lines += [f"    glug validate {name} --max {max(row.grid for row in rows)}", ""]
     shown = [i for i, c in enumerate(COLUMNS) if any(getattr(row, c) is not None for row in rows)]
     cells = [[_cell(COLUMNS[i], getattr(row, COLUMNS[i])) for i in shown] for row in rows]

@@ -17,6 +17,7 @@ class StudyOptions:
     name: str = ""  # of the study, where one module has several
     largest_grid: int | None = None  # leave out finer grids
     run: Path | None = None  # the run folder to measure, for studies of a run
+    pictures: Path | None = None  # where a study may put pictures of its own, NAME-*.png
 
 
 @dataclass(frozen=True)
