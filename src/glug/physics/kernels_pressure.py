@@ -13,6 +13,7 @@ from glug.jit import kernel, prange
 from glug.physics.kernels_pressure_rows import GENERAL, bounds
 
 ZERO = np.float32(0.0)
+MOST_HELD = np.float32(4.0)  # what ties a coarse cell to air over what ties the fine ones around it, at most
 ROUNDING = np.float32(1e-6)
 LEAST_THETA = np.float32(0.1)  # on coarse grids: nearer surfaces are left to the finest
 
@@ -158,6 +159,7 @@ def coarse_diagonal(lx, ly, lz, liquid, held, scale, diagonal):
     """The matrix diagonal of a coarse grid.
 
     Air thinner than a coarse cell: what ties fine cells to it (`held`) must not be lost, or the level is singular.
+    Air behind a wall thinner than a coarse cell: what no fine cell touches must not hold the liquid there.
     """
     ni, nj, nk = liquid.shape
     for slab in prange(1, ni - 1):
@@ -167,6 +169,7 @@ def coarse_diagonal(lx, ly, lz, liquid, held, scale, diagonal):
                 xm, xp, ym, yp = lx[i, j, k], lx[i + ONE, j, k], ly[i, j, k], ly[i, j + ONE, k]
                 zm, zp = lz[i, j, k], lz[i, j, k + ONE]
                 a = xm + xp + ym + yp + zm + zp
-                tied = spring(a, xm, xp, ym, yp, zm, zp, liquid, i, j, k) > ZERO
-                a += ZERO if tied else min(held[i, j, k], scale)
+                tied = spring(a, xm, xp, ym, yp, zm, zp, liquid, i, j, k)
+                most = MOST_HELD * held[i, j, k]
+                a += min(most - tied, ZERO) if tied > ZERO else min(held[i, j, k], scale)
                 diagonal[i, j, k] = a if liquid[i, j, k] else ZERO
