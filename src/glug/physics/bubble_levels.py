@@ -1,7 +1,7 @@
-"""The grids of a pressure solve with many small bubbles.
+"""The grids of a pressure solve with bubbles.
 
-On the finest grid a bubble is what it is: cells around it that share a pressure. Coarser grids cannot see it, and would
-take its cells for air at p = 0; there it is filled with a fluid that passes pressure on well. Sweeps know the pressures
+On the finest grid a bubble is what it is: cells around it that share a pressure. Coarser grids would take its cells for
+air at p = 0; there it is filled with a fluid that passes pressure on well. Sweeps know the pressures
 of bubbles at their beginning, as they know the velocities of bodies.
 """
 
@@ -15,7 +15,7 @@ from glug.physics.body_levels import BodyLevel
 from glug.physics.pressure_levels import PressureLevel, hierarchy
 from glug.solvers.low_rank import LowRank
 
-CONDUCTION = 8.0  # of a filled bubble over that of the liquid; without end in truth
+CONDUCTION = 30.0  # of a filled bubble over that of the liquid; without end in truth (8 is less, 100 no better)
 
 
 def bubble_hierarchy(fine: PressureLevel, filled: np.ndarray, bubbles: LowRank) -> list[BodyLevel | PressureLevel]:

@@ -23,8 +23,6 @@ from glug.physics.components import Components
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import LowRank, Rows
 
-LARGE = 4000  # cells: larger bubbles are seen by coarse grids, and the cycle is corrected for each
-
 
 @dataclass(frozen=True)
 class Contacts:
@@ -83,11 +81,6 @@ class Bubbles:
         self._groups, self._part_group, self._bubble_group = count, group[:parts], group[parts:]
         self.pinned = np.zeros(count, dtype=bool)
         self.pinned[self._part_group[part[~inner]]] = True
-
-    @property
-    def large(self) -> np.ndarray:
-        """Whether a bubble has more than LARGE cells."""
-        return self.regions.cells[self.number] > LARGE
 
     @property
     def unfixed(self) -> np.ndarray:

@@ -34,7 +34,7 @@ from glug.solvers.bounded import Bounds, direct_bounded, solve_bounded
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, largest, solve_with_fallback
 from glug.solvers.direct import direct_solve
 from glug.solvers.incomplete import StencilCholesky
-from glug.solvers.low_rank import Coupled, LowRank, Rows, Woodbury
+from glug.solvers.low_rank import Coupled, LowRank, Rows
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.solvers.stats import SolveStats
@@ -184,21 +184,20 @@ class PressureProblem:
         return np.append(number[part], -1).astype(np.int32)[self.components.label]
 
     def _cycle(self) -> Callable[[Vector, Vector, Vector], float]:
-        """A V-cycle; with bubbles, one that knows the small ones, corrected for the large ones; or one with bodies."""
+        """A V-cycle; one that knows the bubbles, or the bodies, where there are any."""
         bubbles, smoother = self.bubbles, BodySmoother(self.system.sweeps)
         if self.bodies is not None and self.low_rank is not None:
             grids = BodyGrids(self.bodies, self.body_rows)
             return Multigrid([grids.finest(self.system, self.low_rank), *grids.coarser(self.system)], smoother)
         if bubbles is None:
             return Multigrid(hierarchy(self.system), GaussSeidel(self.system.sweeps))
-        small, large = ~bubbles.large & ~bubbles.anchors, bubbles.large & ~bubbles.anchors
+        known = ~bubbles.anchors
         levels: Sequence[Any] = (
-            bubble_hierarchy(self.system, bubbles.cells_of(small), bubbles.only(small))
-            if small.any()
+            bubble_hierarchy(self.system, bubbles.cells_of(known), bubbles.only(known))
+            if known.any()
             else hierarchy(self.system)
         )
-        cycle = Multigrid(levels, smoother)
-        return Woodbury(cycle, self.system, bubbles.only(large)) if large.any() else cycle
+        return Multigrid(levels, smoother)
 
     def project(
         self,

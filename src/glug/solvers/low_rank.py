@@ -6,20 +6,18 @@ J' S J is applied in factored form and never assembled.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from glug.solvers import kernels as vectors
 from glug.solvers import kernels_low_rank as kernels
-from glug.solvers.cg import System, Vector, zeros_like
+from glug.solvers.cg import System, Vector
 
 Rows = tuple[np.ndarray, np.ndarray]
 """Samples (n,) as flat indices into all components of a vector laid end to end, and coefficients (n, m)."""
 
 CHUNK = 2048  # entries that one thread sums at a time
-LEAST_MARGIN = 1e-3  # of S^-1, that a correction leaves to keep the preconditioner positive
 
 
 @dataclass(frozen=True)
@@ -190,56 +188,3 @@ class Coupled:
         for component, out, (touched, _), old, more in zip(b, r, shares, kept, rest):
             component.reshape(-1)[touched] = old
             out.reshape(-1)[touched] += more
-
-
-class Woodbury:
-    """A cycle M for A, corrected for the low rank: (M^-1 + J' S J)^-1 = M - W (S^-1 + J W)^-1 W',  W = M J'.
-
-    W takes a cycle and a vector of memory for every reduced unknown: for few bodies whose S is large, or negative.
-    """
-
-    def __init__(self, precondition: Callable[[Vector, Vector, Vector], float], system: System, low_rank: LowRank):
-        self.precondition, self.low_rank, self.blocks = precondition, low_rank, system.blocks
-        self._W: list[Vector] = []
-        n = low_rank.rank
-        T = np.empty((n, n))
-        b, scratch = zeros_like(system), zeros_like(system)
-        for k in range(n):
-            unit = np.zeros(n)
-            unit[k] = 1.0
-            low_rank.add(unit.reshape(low_rank.bodies, low_rank.m), b)
-            w = zeros_like(system)
-            precondition(b, w, scratch)
-            T[:, k] = low_rank.sums(w).ravel()
-            for a in b:
-                a[:] = 0.0
-            self._W.append(w)
-        self._K = middle_matrix(low_rank.S, 0.5 * (T + T.T))
-
-    def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
-        """z = the corrected M times r; returns r . z."""
-        energy = self.precondition(r, z, scratch)
-        y = self.low_rank.sums(z).ravel()  # W' r = J M r
-        c = self._K @ y
-        for w, scale in zip(self._W, c):
-            vectors.add_scaled(np.float32(-scale), w, np.float32(1.0), z, self.blocks)
-        return energy - float(y @ c)
-
-
-def middle_matrix(S: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """(S^-1 + T)^-1 in the form (I + S T)^-1 S, which needs no inverse of S.
-
-    With a negative S the result must not make a preconditioner lose its sign where T, from an approximate inverse,
-    exceeds -S^-1: T is reduced to what leaves LEAST_MARGIN of it.
-    """
-    n, m = S.shape[:2]
-    full = np.zeros((n * m, n * m))
-    for b in range(n):
-        full[b * m : (b + 1) * m, b * m : (b + 1) * m] = S[b]
-    if n and np.linalg.eigvalsh(full)[0] < 0.0:
-        values, vectors = np.linalg.eigh(T)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        most = -np.linalg.eigvalsh(root.T @ full @ root)[0]
-        if most > 1.0 - LEAST_MARGIN:
-            T = T * ((1.0 - LEAST_MARGIN) / most)
-    return np.linalg.solve(np.eye(n * m) + full @ T, full)
