@@ -79,8 +79,10 @@ class Step:
             self.heat(grid, dt)
         with self.stage("geometry"):
             problem, fraction, others = self.surroundings(grid, dt)
-            if setting.closed_air:
+        if setting.closed_air:
+            with self.stage("air"):
                 air = ClosedAir.find(state, problem, fraction)
+            with self.stage("bubbles"):
                 self.air_lost = air.lost
                 strength, rounds = setting.scene.solver.volume_correction, 0
                 while rounds < MOST_ROUNDS and air.restore(state, problem, strength):
@@ -88,6 +90,7 @@ class Step:
                     air, rounds = ClosedAir.find(state, problem, fraction), rounds + 1
                 air.ask(dt, strength)
                 self.bubbles = air.rows()
+        with self.stage("geometry"):
             phi, solid, bodies = problem.system.phi, problem.solid, problem.bodies
             volume = float(fraction.sum(dtype=np.float64)) * grid.dx**3
             self.tiled = self.tiles(problem, others)
