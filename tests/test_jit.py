@@ -47,7 +47,7 @@ def test_little_work_is_done_by_one_thread():
     assert numba.get_num_threads() == before
 
 
-def test_small_dense_matrices_are_done_by_one_thread():
+def test_dense_matrices_are_done_by_one_thread():
     from threadpoolctl import threadpool_info
 
     with jit.dense_on_one_thread():

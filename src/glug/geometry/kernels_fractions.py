@@ -67,7 +67,7 @@ def volume_fraction(field, kx, ky, kz, far, out):
             for k in range(nk):
                 value = near[min(k, mk - 1)]
                 out[i, j, k] = np.float32(1.0) if value < -far else np.float32(0.0)
-                if abs(value) <= far:
+                if not abs(value) > far:  # what is not a number shows in the fraction
                     first, last = min(first, k), k + 1
             if first >= last:
                 continue

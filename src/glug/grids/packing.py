@@ -1,8 +1,8 @@
 """Parts of a window that lie far apart, moved together into a smaller one.
 
 What a sample costs depends on the memory around it: rows that are few and far between are neither fetched ahead nor
-kept in the cache, and fields that are mostly empty still take their pages. A sample of two balls in opposite corners
-of a window costs 2 to 3 times as much there as side by side.
+kept in the cache, and fields that are mostly empty still take their pages. At 128 cells a sample of two balls in
+opposite corners of a window costs 2 to 3 times as much there as side by side.
 """
 
 from dataclasses import dataclass
@@ -77,16 +77,16 @@ def separate(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]
             continue
         around = low[meet].min(axis=0), high[meet].max(axis=0)
         low, high = np.vstack([low[~meet], around[0]]), np.vstack([high[~meet], around[1]])
-        n = 0
     return low, high
 
 
 def place(size: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """Where boxes of `size` tiles go [cells], and the shape of the window around them.
+    """Where boxes of `size` tiles go [cells], a tile apart, and the shape of the window around them.
 
     Boxes stand side by side along z, rows of them along y and layers of rows along x; the largest come first, so that
     those of a row and of a layer are about equally thick.
     """
+    size = size + 1
     most = np.maximum(size.max(axis=0), np.ceil(np.prod(size, axis=1).sum() ** (1.0 / 3.0)).astype(int))
     target = np.zeros_like(size)
     at, row, layer = np.zeros(3, int), 0, 0

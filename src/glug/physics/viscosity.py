@@ -196,16 +196,16 @@ class ViscosityProblem:
         whole = system if low is None else Coupled(system, low)
         # Liquid that falls onto what it sticks to will hardly move after all.
         start_from_better(whole, b, x)
-        limits = tolerance, max_iterations, floor
         if low is None:
-            stats = solve_parts(system, solver, b, x, limits, jumps=self.jumps)
+            stats = solve_parts(system, solver, b, x, tolerance, max_iterations, floor, jumps=self.jumps)
         else:
             choices = preconditioners(system, solver, low, jumps=self.jumps)
-            stats = solve_with_fallback(whole, choices, b, x, *limits)
+            stats = solve_with_fallback(whole, choices, b, x, tolerance, max_iterations, floor)
         if viscous is not None and low is not None:
             viscous.move(x, low)
         self._write(velocity, x, system.mask)
-        return replace(stats, setup_seconds=stats.setup_seconds + setup)
+        setup += stats.setup_seconds
+        return replace(stats, setup_seconds=setup, seconds=time.perf_counter() - begin - setup)
 
     def pull_along(self, b: Vector) -> None:
         """What moving solids along which the liquid slips do to a right-hand side, in place."""
@@ -312,25 +312,25 @@ def solve_parts(
     solver: str,
     b: Vector,
     x: Vector,
-    limits: tuple[float, int, float],
+    tolerance: float,
+    max_iterations: int,
+    floor: float = 0.0,
     *,
     jumps: float = 0.0,
     residuals: list[float] | None = None,
 ) -> SolveStats:
-    """Solve for x by `solver`, parts that lie far apart moved together meanwhile; `limits` are those of
-    `solve_with_fallback`.
-    """
+    """Solve for x by `solver`; parts that lie far apart are moved together meanwhile, where no solid slips."""
     begin = time.perf_counter()
     packing = pack_parts(system.blocks, system.shape) if system.slip is None else None
     if packing is None:
         choices = preconditioners(system, solver, jumps=jumps)
-        return solve_with_fallback(system, choices, b, x, *limits, residuals)
+        return solve_with_fallback(system, choices, b, x, tolerance, max_iterations, floor, residuals)
     together = packed(system, packing)
     near = tuple(packing.pack(u) for u in x)
     right = tuple(packing.pack(u) for u in b)
     setup = time.perf_counter() - begin
     choices = preconditioners(together, solver, jumps=jumps)
-    stats = solve_with_fallback(together, choices, right, near, *limits, residuals)
+    stats = solve_with_fallback(together, choices, right, near, tolerance, max_iterations, floor, residuals)
     begin = time.perf_counter()
     for u, v in zip(near, x):
         packing.unpack(u, v)

@@ -38,7 +38,6 @@ from glug.solvers.cg import Vector
 from glug.solvers.multigrid import BOTTOM
 from glug.solvers.smoothers import Colours, coloured
 
-FAR = 8.0  # cells: between parts that were moved together there is no solid
 COARSEST = 8  # cells along the longest side, padding included, below which a grid holds next to nothing
 # Cells from a solid within which a face moves with it. On curved walls the rows that hold such a face hardly have
 # any volume in front of the wall: the face would go with the liquid around it (taylor-couette: 2% of the wall's speed).
@@ -145,9 +144,9 @@ def packed(level: ViscosityLevel, packing: Packing) -> ViscosityLevel:
         x, y, z = (moved[id(f)] for f in fields)
         return x, y, z
 
-    weights = (staggered(f) for f in (level.mass, level.m, level.c, level.e, level.f))
-    mass, m, c, e, f = weights
-    stopping, solid = staggered(level.stopping, FAR * level.dx), staggered(level.solid)
+    mass, m, c, e, f = (staggered(weights) for weights in (level.mass, level.m, level.c, level.e, level.f))
+    far = max(packing.shape) * level.dx  # between parts there is no solid
+    stopping, solid = staggered(level.stopping, far), staggered(level.solid)
     blocks = active_blocks(cells_with_unknowns(m, packing.shape))
     return ViscosityLevel(level.dx, packing.shape, mass, m, c, e, f, stopping, solid, blocks)
 

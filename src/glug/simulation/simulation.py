@@ -43,7 +43,7 @@ class Simulation:
         keep_memory()
         if self.steps and self.state.substep == 0:
             self.steps = []
-        with jit.threads(self.threads), jit.dense_on_one_thread():
+        with jit.threads(self.threads):
             stats = Step(self.setting, self.state).run()
         self.steps.append(stats)
         return stats

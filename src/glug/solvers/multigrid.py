@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from glug.jit import threads_for
+from glug.jit import dense_on_one_thread, threads_for
 from glug.solvers import kernels, kernels_bottom
 from glug.solvers.cg import Vector, zeros_like
 
@@ -73,7 +73,7 @@ class Multigrid:
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = M r; returns r . z."""
-        with threads_for(self._unknowns[0]):
+        with threads_for(self._unknowns[0]), dense_on_one_thread():
             self.cycle(0, r, z, scratch)
         kernels.dot(r, z, self.levels[0].blocks, self._sums)
         return float(self._sums.sum())
@@ -117,7 +117,8 @@ class DirectBottom:
         matrix = hold_constants(0.5 * (matrix + matrix.T))
         # A part with other modes that nothing fixes: the smallest shift makes it definite.
         matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-7
-        self._factor = cho_factor(matrix, lower=True) if len(matrix) else None
+        with dense_on_one_thread():
+            self._factor = cho_factor(matrix, lower=True) if len(matrix) else None
 
     def _assemble(self, level: Level) -> np.ndarray:
         """The matrix, column by column. Rows reach one sample along every axis, so every third column fits in one

@@ -13,7 +13,6 @@ from typing import Any
 
 from glug.allocation import keep_memory
 from glug.errors import GlugError
-from glug.jit import dense_on_one_thread
 
 _RESULT = "glug-result:"
 
@@ -50,8 +49,7 @@ def peak_bytes() -> int:
 def _main() -> None:
     keep_memory()
     module, function = sys.argv[1].split(":")
-    with dense_on_one_thread():
-        result = getattr(import_module(module), function)(**json.load(sys.stdin))
+    result = getattr(import_module(module), function)(**json.load(sys.stdin))
     print(_RESULT + json.dumps(result), flush=True)
 
 

@@ -95,7 +95,7 @@ def _run(system: Any, solver: str, b: Any, x: Any, jumps: float) -> dict[str, An
         stats = solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
     else:
         name = "jacobi-cg" if solver == "jacobi-cg" else "multigrid"
-        stats = solve_parts(system, name, b, x, (TOLERANCE, LIMIT, 0.0), jumps=jumps, residuals=residuals)
+        stats = solve_parts(system, name, b, x, TOLERANCE, LIMIT, jumps=jumps, residuals=residuals)
     return numbers(stats, residuals)
 
 
