@@ -12,6 +12,7 @@ from glug.grids.octree import Octree
 from glug.grids.octree_operators import OctreeOperators
 from glug.grids.octree_transfer import to_octree, to_regular
 from glug.grids.regular import CENTRE, FACES, Grid
+from glug.physics import octree_viscosity
 from glug.physics.octree_levels import OctreeSmoother
 from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.octree_viscosity import OctreeViscosity, bent_cells, face_volumes, tree_inside
@@ -159,6 +160,32 @@ def test_a_thick_liquid_differs_little_from_the_regular_grid_with_fewer_unknowns
     assert mine.unknowns < 0.7 * stats.unknowns
     for u, v, m in zip(ours, regular, problem.system().m):
         assert np.abs(u - v)[m > 0].max() < 0.02
+
+
+def test_a_jump_of_the_viscosity_inside_stays_resolved(monkeypatch):
+    """Stiff below a wavy level, a million times softer above; a tree that coarsens across it is the control."""
+    grid = thick_ball()[0].grid
+    position = grid.points(CENTRE)
+    below = position[..., 1] < 0.5 + 0.05 * np.sin(7.0 * position[..., 0])
+    diffusion = np.where(below, 1e3, 1e-3).astype(np.float32)
+    solid = sample_solids(grid, NO_WALLS, [], 0.0)
+    problem = ViscosityProblem.build(grid, thick_ball()[2], solid, diffusion)
+    m = problem.system().m
+    start = tuple(np.sin(5.0 * grid.points(FACES[a]) @ [1.0, 0.6, -0.3] + a).astype(np.float32) for a in range(3))
+    regular = tuple(u.copy() for u in start)
+    problem.solve(regular, tolerance=1e-6, max_iterations=2000)
+    off, iterations = [], []
+    for marks in (octree_viscosity.jump_cells, lambda cell: np.zeros(cell.shape, np.bool_)):
+        monkeypatch.setattr(octree_viscosity, "jump_cells", marks)
+        ours = tuple(u.copy() for u in start)
+        stats = OctreeViscosity.build(problem, diffusion).solve(ours, tolerance=1e-6, max_iterations=2000)
+        squares = [((u - v)[w > 0] ** 2).mean() for u, v, w in zip(ours, regular, m)]
+        off.append(float(np.sqrt(np.mean(squares))))
+        iterations.append(stats.iterations)
+        assert stats.converged
+    print(f"differences {off}, iterations {iterations}")
+    assert off[0] < 0.01 and off[1] > 3.0 * off[0]
+    assert iterations[0] < iterations[1]
 
 
 def test_cells_stay_fine_where_the_velocity_bends():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from glug.errors import SceneError
+from glug.physics import octree_viscosity
 from glug.scene import Scene
 from glug.simulation import Simulation
 from glug.studies.octree_beam import SOLVERS, fall
@@ -33,6 +34,15 @@ def test_a_blob_moves_on_an_octree_as_on_the_regular_grid():
     order_a, order_b = np.argsort(a.id[:, 0]), np.argsort(b.id[:, 0])
     moved = np.abs(b.velocity[order_b]).max()
     assert np.abs(a.velocity[order_a] - b.velocity[order_b]).max() < 0.05 * moved
+
+
+def test_left_to_choose_large_thick_liquids_take_the_octree(monkeypatch):
+    assert "level" not in run(viscosity="auto").state.fields  # too small
+    monkeypatch.setattr(octree_viscosity, "MANY", 1000)
+    assert "level" not in run(viscosity="auto").state.fields  # not thick enough
+    monkeypatch.setattr(octree_viscosity, "FEWER", 1.5)
+    assert run(viscosity="auto").state.fields["level"].max() >= 1
+    assert "level" not in run(viscosity="multigrid").state.fields
 
 
 def test_an_octree_in_a_flat_scene_is_refused():

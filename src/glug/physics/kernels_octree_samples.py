@@ -158,41 +158,29 @@ def edge_weight(e, c, kappa, first, deep, axis, l, i, j, k):
     return 0.25 * total
 
 
-@kernel(inline=True)
-def normal_sample(level, deep, laplacian, numbers, c, kappa, first, axis, l, i, j, k, index, weight):
-    """Entries of the normal strain of a leaf where it is irregular: how many, and what they weigh together."""
-    x, y, z = moved(axis, -1, i, j, k)
-    p, q, r = moved(axis, 1, i, j, k)
-    low, high = level_at(level, deep, l, x, y, z), level_at(level, deep, l, p, q, r)
-    if min(low, high) >= l or low < 0 or high < 0:
-        return 0, 0.0
-    n = strain_entries(level, numbers, deep, axis, l, i, j, k, index, weight)
-    w = cell_weight(c, kappa, first, deep, l, i, j, k) * (1 << (l * (2 + deep)))
-    return n, 0.5 * w if laplacian else w
-
-
-@kernel(inline=True)
-def shear_sample(level, deep, enhanced, numbers, c, e, kappa, first, axis, p, q, l, i, j, k, index, weight):
-    """The same for the shear at the edge of a leaf along `axis` at offset (p, q), where the leaf owns it."""
-    b, d = (axis + 1) % 3, (axis + 2) % 3
-    x, y, z = moved(b, p, i, j, k)
-    x, y, z = moved(d, q, x, y, z)
-    if edge_state(level, deep, axis, l, x, y, z) != 2 or not owns_edge(level, deep, axis, l, x, y, z, p, q):
-        return 0, 0.0
-    n, one = gradient_entries(level, numbers, deep, enhanced, axis, b, d, l, x, y, z, index, weight, 0)
-    n, two = gradient_entries(level, numbers, deep, enhanced, axis, d, b, l, x, y, z, index, weight, n)
-    return n, edge_weight(e, c, kappa, first, deep, axis, l, x, y, z) * one * two * (1 << (l * deep))
-
-
 @kernel(parallel=True)
 def irregular_samples(
-    level, deep, enhanced, laplacian, leaves, numbers, c, e, kappa, first, starts, sample_weight, sample, entry, value
+    level,
+    deep,
+    enhanced,
+    laplacian,
+    corner,
+    leaf_level,
+    numbers,
+    c,
+    e,
+    kappa,
+    first,
+    starts,
+    sample_weight,
+    sample,
+    entry,
+    value,
 ):
-    """List the irregular samples of `leaves` (corners, levels): weights, and every entry's sample, face and value.
+    """List the irregular samples of the leaves `corner`: weights, and for every entry its sample, face and value.
 
     `starts` (chunks of leaves, 2) is where each chunk's samples and entries begin; with empty outputs they are counted.
     """
-    corner, leaf_level = leaves
     count_only = sample_weight.shape[0] == 0
     for chunk in prange(starts.shape[0]):
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
@@ -202,17 +190,33 @@ def irregular_samples(
             l = np.int64(leaf_level[leaf])
             i, j, k = corner[leaf, 0] >> l, corner[leaf, 1] >> l, np.int64(corner[leaf, 2]) >> (l * deep)
             for kind in range(3 + 12):
-                axis, p, q = (kind - 3) // 4, (kind - 3) // 2 % 2, (kind - 3) % 2
-                if kind < 2 + deep:
-                    n, w = normal_sample(
-                        level, deep, laplacian, numbers, c, kappa, first, kind, l, i, j, k, index, weight
-                    )
-                elif kind >= 3 and (deep or axis == 2):
-                    n, w = shear_sample(
-                        level, deep, enhanced, numbers, c, e, kappa, first, axis, p, q, l, i, j, k, index, weight
-                    )
-                else:  # in 2D
-                    continue
+                n = 0
+                w = 0.0
+                if kind < 2 + deep:  # normal strains; the kind after those of 2D is no kind there
+                    x, y, z = moved(kind, -1, i, j, k)
+                    p, q, r = moved(kind, 1, i, j, k)
+                    low, high = level_at(level, deep, l, x, y, z), level_at(level, deep, l, p, q, r)
+                    if min(low, high) < l and low >= 0 and high >= 0:
+                        n = strain_entries(level, numbers, deep, kind, l, i, j, k, index, weight)
+                        w = cell_weight(c, kappa, first, deep, l, i, j, k) * (1 << (l * (2 + deep)))
+                        w = 0.5 * w if laplacian else w
+                elif kind >= 3:
+                    axis, p, q = (kind - 3) // 4, (kind - 3) // 2 % 2, (kind - 3) % 2
+                    if not deep and axis != 2:
+                        continue
+                    b, d = (axis + 1) % 3, (axis + 2) % 3
+                    x, y, z = moved(b, p, i, j, k)
+                    x, y, z = moved(d, q, x, y, z)
+                    if edge_state(level, deep, axis, l, x, y, z) == 2 and owns_edge(
+                        level, deep, axis, l, x, y, z, p, q
+                    ):
+                        n, one = gradient_entries(
+                            level, numbers, deep, enhanced, axis, b, d, l, x, y, z, index, weight, 0
+                        )
+                        n, two = gradient_entries(
+                            level, numbers, deep, enhanced, axis, d, b, l, x, y, z, index, weight, n
+                        )
+                        w = edge_weight(e, c, kappa, first, deep, axis, l, x, y, z) * one * two * (1 << (l * deep))
                 if n > 0:
                     if not count_only:
                         sample_weight[s] = w

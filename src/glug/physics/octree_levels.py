@@ -33,9 +33,11 @@ FULL = 0.999  # liquid fraction from which a face is not at the surface
 class OctreeLevel:
     """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
 
-    def __init__(self, tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel):
+    def __init__(
+        self, tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, jumps: np.ndarray | None
+    ):
         self.tree, self.place, self.system = tree, place, system
-        self.everything, self.hard = system.everything, system.part(in_tiles(contact_cells(regular), place))
+        self.everything, self.hard = system.everything, system.part(in_tiles(hard_cells(regular, jumps), place))
         self.mask, self.blocks = system.mask, system.blocks
         self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
         self._shapes = [field.shape for field in fields_of(tree, 0, np.uint8)]
@@ -79,6 +81,15 @@ def contact_cells(level: ViscosityLevel) -> np.ndarray:
     return marked
 
 
+def hard_cells(level: ViscosityLevel, jumps: np.ndarray | None) -> np.ndarray:
+    """1 at contact lines and at `jumps` of the viscosity."""
+    marked = contact_cells(level)
+    if jumps is not None:
+        inside = jumps & (level.c[0] > 0)
+        marked |= inside
+    return marked
+
+
 def in_tiles(marked: np.ndarray, place: np.ndarray) -> np.ndarray:
     """The faces of the finest level in tiles that have a marked cell."""
     found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
@@ -111,6 +122,8 @@ class OctreeSmoother:
         self._of(level).backward(level, b, x, scratch)
 
 
-def octree_hierarchy(tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel) -> list[Level]:
+def octree_hierarchy(
+    tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, jumps: np.ndarray | None = None
+) -> list[Level]:
     """The tree and the regular grids below `regular`, the one of finest cells, which is not kept."""
-    return [OctreeLevel(tree, place, system, regular), *hierarchy(coarser(regular))]
+    return [OctreeLevel(tree, place, system, regular, jumps), *hierarchy(coarser(regular))]

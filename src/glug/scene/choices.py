@@ -50,7 +50,10 @@ class Solver(Model):
     )
     viscosity: Literal[
         "auto", "multigrid", "octree", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"
-    ] = Field(default="auto", description="viscosity solve; auto is multigrid, or none for thin liquids")
+    ] = Field(
+        default="auto",
+        description="viscosity solve; auto is multigrid, octree in large thick liquids, none in thin ones",
+    )
     octree: Octree = Octree()
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or (2D) in one solve"

@@ -17,7 +17,7 @@ from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
 from glug.physics.densities import distance_of, mobility_of
-from glug.physics.octree_viscosity import Adapted, OctreeViscosity, bent_cells
+from glug.physics.octree_viscosity import Adapted, OctreeViscosity, bent_cells, worthwhile
 from glug.physics.pressure import PressureProblem
 from glug.physics.rigid import RigidBodies
 from glug.physics.scene_stokes import solve_stokes
@@ -308,12 +308,13 @@ class Step:
             self.solves["viscosity"] = stats
 
     def tree(self, problem: ViscosityProblem, velocity: Staggered) -> Adapted | None:
-        """The octree for a viscous solve, when asked for."""
+        """The octree for a viscous solve, when asked for, or when left to choose and it is faster."""
         solver = self.setting.scene.solver
-        if solver.viscosity != "octree":
+        adapted = {"octree": Adapted.to, "auto": worthwhile}.get(solver.viscosity)
+        if adapted is None:
             return None
         finest = bent_cells(velocity, solver.octree.bend) if solver.octree.bend > 0.0 else None
-        return Adapted.to(problem, solver.octree.levels, solver.octree.band, finest)
+        return adapted(problem, solver.octree.levels, solver.octree.band, finest)
 
     def split(
         self,
