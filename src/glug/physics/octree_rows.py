@@ -76,8 +76,9 @@ def list_samples(
     tree: Octree, faces: Faces, weights: OctreeWeights, enhanced: bool, laplacian: bool
 ) -> tuple[np.ndarray, ...]:
     """The irregular samples and where every face occurs in them, as `irregular_part` takes them."""
-    starts = np.zeros((-(-len(faces.transitions[1]) // int(listing.CHUNK)), 2), np.int64)
-    fixed = (tree.level, tree.deep, enhanced, laplacian, faces.transitions, faces.numbers)
+    corner, level = faces.transitions
+    starts = np.zeros((-(-len(level) // int(listing.CHUNK)), 2), np.int64)
+    fixed = (tree.level, tree.deep, enhanced, laplacian, corner, level, faces.numbers)
     fields = weights.cell, weights.edges, weights.kappa, weights.first
     none = np.zeros(0, np.int32)
     listing.irregular_samples(*fixed, *fields, starts, np.zeros(0), none, none, np.zeros(0, np.float32))
