@@ -48,11 +48,12 @@ def study(options: StudyOptions) -> list[StudyRow]:
     regular = falls["regular"]
     rows = []
     for name, curve in falls.items():
+        grid = n // 2 if name == "regular-half" else n
         for quarter in (1, 2, 3, 4):
             frame = FRAMES * quarter // 4
-            rows.append(StudyRow("octree-beam", name, n, f"fall_{frame}", "value", curve[frame - 1]))
+            rows.append(StudyRow("octree-beam", name, grid, f"fall_{frame}", "value", curve[frame - 1]))
         for quantity, fallen in (("difference", regular[-1]), ("difference_then", regular)):
             off = (curve - regular) / fallen
             worst = float(off[np.abs(off).argmax()])
-            rows.append(StudyRow("octree-beam", name, n, quantity, "value", worst))
+            rows.append(StudyRow("octree-beam", name, grid, quantity, "value", worst))
     return rows
