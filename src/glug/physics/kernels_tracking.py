@@ -52,6 +52,8 @@ def rename(label, start, names, bubble):
         for j in range(nj):
             for k in range(nk):
                 c = (i * nj + j) * nk + k
+                if start[c + 1] == start[c]:
+                    continue
                 name = NONE
                 for side in range(7):
                     r = region_at(
@@ -60,8 +62,9 @@ def rename(label, start, names, bubble):
                         j + (side == 3) - (side == 4),
                         k + (side == 5) - (side == 6),
                     )
-                    if r >= 0 and name == NONE:
+                    if r >= 0:
                         name = names[r]
+                        break
                 for n in range(start[c], start[c + 1]):
                     bubble[n, 0] = name
 
