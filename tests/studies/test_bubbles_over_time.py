@@ -23,9 +23,9 @@ def test_uncorrected_they_do_not():
 
 @pytest.mark.slow
 def test_a_bottle_on_its_head_glugs():
-    assert water_cooler.follow("constraint", 64).glugs >= 5
+    assert water_cooler.follow("constraint", 48).glugs >= 5
 
 
 @pytest.mark.slow
 def test_in_a_vacuum_it_pours():
-    assert water_cooler.follow("vacuum", 64).glugs <= 1
+    assert water_cooler.follow("vacuum", 48).glugs <= 1
