@@ -25,9 +25,11 @@ SHORT = np.int64(16)  # unknowns of a row that are listed
 
 @kernel(inline=True)
 def uniform(lx, ly, lz, diagonal, scale, i, j, k):
-    """Whether all links of a cell are equal to `scale`."""
+    """Whether all links of a cell are equal to `scale` and lead to unknowns: nothing ties it to air."""
     same = (lx[i, j, k] == scale) & (lx[i + ONE, j, k] == scale) & (ly[i, j, k] == scale)
     same &= (ly[i, j + ONE, k] == scale) & (lz[i, j, k] == scale) & (lz[i, j, k + ONE] == scale)
+    same &= (diagonal[i - ONE, j, k] > ZERO) & (diagonal[i + ONE, j, k] > ZERO) & (diagonal[i, j - ONE, k] > ZERO)
+    same &= (diagonal[i, j + ONE, k] > ZERO) & (diagonal[i, j, k - ONE] > ZERO) & (diagonal[i, j, k + ONE] > ZERO)
     return same & (diagonal[i, j, k] == SIX * scale)
 
 
