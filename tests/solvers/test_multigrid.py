@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from glug.errors import SolverError
+from glug.physics import pressure
 from glug.physics.viscosity import preconditioners
 from glug.solvers.cg import Diagonal, conjugate_gradients, solve_with_fallback, zeros_like
 from glug.studies import solve_problems
@@ -101,6 +102,24 @@ def test_a_preconditioner_that_does_not_help_is_given_up():
     stats = solve_with_fallback(system, [useless, lambda: Diagonal(g, system.blocks)], b, x, 1e-6, 1000)
     assert stats.converged
     assert stats.iterations > 60
+
+
+def test_the_diagonal_solves_for_pressure_where_all_else_fails(monkeypatch):
+    class Fails:
+        def __init__(self, *_):
+            pass
+
+        def __call__(self, r, z, scratch):
+            return -1.0
+
+    monkeypatch.setattr(pressure, "Multigrid", Fails)
+    monkeypatch.setattr(pressure, "StencilCholesky", Fails)
+    problem = solve_problems.splash(16)
+    velocity = problem.grid.staggered()
+    velocity[1][:] = -1.0
+    stats = problem.project(velocity, tolerance=1e-5, max_iterations=500)[1]
+    assert stats.converged
+    assert stats.iterations > 0
 
 
 def test_a_right_hand_side_that_is_not_finite_names_the_solve():

@@ -33,7 +33,7 @@ class ContrastLevel(PressureLevel):
 
     spring: np.ndarray = field(default_factory=lambda: np.zeros(0))
     sweeps: ClassVar[int] = 4
-    patience: ClassVar[int] = 4 * PATIENCE  # the diagonal takes thousands
+    patience: ClassVar[tuple[int, int]] = (4 * PATIENCE, 10 * PATIENCE)  # the diagonal takes thousands
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -167,7 +167,7 @@ class PressureProblem:
         choices = {
             "jacobi-cg": [jacobi],
             "ic-cg": [incomplete],
-            "multigrid": [multigrid, incomplete if alone else jacobi],
+            "multigrid": [multigrid, incomplete, jacobi] if alone else [multigrid, jacobi],
         }
         return choices[solver]
 
@@ -211,9 +211,9 @@ class PressureProblem:
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
-        `solver` is `multigrid`, with `ic-cg` to fall back on (with bodies or bubbles `jacobi-cg`), `jacobi-cg`, `ic-cg`
-        or `reference`. Where closed liquid is compressed, `imbalance` of the statistics is the mean divergence that is
-        left.
+        `solver` is `multigrid`, with `ic-cg` (not with bodies or bubbles) and then `jacobi-cg` to fall back on, or
+        `jacobi-cg`, `ic-cg` or `reference`. Where closed liquid is compressed, `imbalance` of the statistics is the
+        mean divergence that is left.
         """
         b = self.right_hand_side(velocity, correction)
         q = self.grid.scalar(dtype=np.float64)

@@ -53,7 +53,8 @@ class PressureLevel:
     scale: float = 1.0
     name: str = "pressure"
     sweeps: ClassVar[int] = 2  # of a cycle, on every level
-    patience: ClassVar[int] = PATIENCE  # iterations by cycles, before another preconditioner is tried
+    # Iterations by cycles, and by incomplete factors, which take more, before another preconditioner is tried.
+    patience: ClassVar[tuple[int, int]] = (PATIENCE, 10 * PATIENCE)
 
     def __post_init__(self) -> None:
         self.mask: Vector = (self.diagonal,)

@@ -159,10 +159,11 @@ def solve_with_fallback(
     max_iterations: int,
     floor: float = 0.0,
     residuals: list[float] | None = None,
-    patience: int = PATIENCE,
+    patience: Sequence[int] = (PATIENCE, PATIENCE),
 ) -> SolveStats:
-    """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after
-    `patience` iterations or turns out not to be positive, on with the next. The last may take `max_iterations`.
+    """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after its
+    number in `patience` of iterations or turns out not to be positive, on with the next. The last may take
+    `max_iterations`.
     """
     begin = time.perf_counter()
     iterations, setup = 0, 0.0
@@ -173,7 +174,7 @@ def solve_with_fallback(
             preconditioner = make()
             setup += time.perf_counter() - start
             last = n == len(preconditioners) - 1
-            limit = max_iterations if last else min(patience, max_iterations)
+            limit = max_iterations if last else min(patience[n], max_iterations)
             stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor, residuals)
             iterations += stats.iterations
             if stats.converged:
