@@ -8,7 +8,7 @@ import pytest
 from glug.errors import SolverError
 from glug.grids.tiles import active_blocks
 from glug.jit import threads
-from glug.solvers.cg import Diagonal, Vector, conjugate_gradients
+from glug.solvers.cg import Diagonal, Vector, conjugate_gradients, largest
 from glug.solvers.stats import SolveStats
 
 SHAPE = (20, 17, 22)
@@ -214,3 +214,11 @@ def test_no_unknowns_need_no_work():
     stats = solve(system, nothing_float32(), nothing(), 1e-6, 50)
     assert stats.converged
     assert stats.iterations == 0
+
+
+def test_the_largest_sample_of_a_float64_field_is_refused():
+    system = Diffusion.build()
+    field = (np.where(system.mask[0] > 0, np.float32(0.25), np.float32(0.0)),)
+    assert largest(field, system.blocks) == 0.25
+    with pytest.raises(TypeError, match="float32"):
+        largest((field[0].astype(np.float64),), system.blocks)

@@ -183,7 +183,9 @@ def solve_with_fallback(
 
 
 def largest(v: Vector, blocks: np.ndarray) -> float:
-    """|v|_inf; not a number if any sample is not finite."""
+    """|v|_inf of float32 fields; not a number if any sample is not finite."""
+    if any(a.dtype != np.float32 for a in v):
+        raise TypeError("the largest sample is found by its bits: fields must be float32")
     sums, peaks = np.zeros(len(blocks) * len(v)), np.zeros(len(blocks) * len(v), np.float32)
     kernels.measure(v, blocks, sums, peaks.view(np.int32))
     return float(peaks.max(initial=0.0)) if np.isfinite(sums.sum()) else np.nan
