@@ -186,12 +186,19 @@ class BoxesAtJumps:
 
     smoother: GaussSeidel
     jump: float = JUMP
-    _boxes: dict[int, tuple[Boxes, Vector]] = field(default_factory=dict)
+    _faces: dict[int, Vector] = field(default_factory=dict)
+    _boxes: dict[int, Boxes] = field(default_factory=dict)
+
+    def faces(self, level: ViscosityLevel) -> Vector:
+        """1 at the faces that are the middle of a box, found once for a level."""
+        if id(level) not in self._faces:
+            self._faces[id(level)] = faces_at_jumps(level, self.jump)
+        return self._faces[id(level)]
 
     def boxes(self, level: ViscosityLevel) -> tuple[Boxes, Vector]:
         if id(level) not in self._boxes:
-            self._boxes[id(level)] = Boxes.of(level), faces_at_jumps(level, self.jump)
-        return self._boxes[id(level)]
+            self._boxes[id(level)] = Boxes.of(level)
+        return self._boxes[id(level)], self.faces(level)
 
     def start(self, level: ViscosityLevel, b: Vector, x: Vector, scratch: Vector) -> None:
         kernels.clear(x, level.blocks)
@@ -209,7 +216,7 @@ class BoxesAtJumps:
 def with_boxes_at_jumps(level: ViscosityLevel, smoother: GaussSeidel) -> GaussSeidel | BoxesAtJumps:
     """`smoother`, with boxes where few faces need them: with many a box costs more time than it saves iterations."""
     boxes = BoxesAtJumps(smoother)
-    count = sum(int(np.count_nonzero(c)) for c in faces_at_jumps(level, boxes.jump))
+    count = sum(int(np.count_nonzero(c)) for c in boxes.faces(level))
     return boxes if 0 < count <= MOST_AT_JUMPS * level.unknowns else smoother
 
 
@@ -228,9 +235,10 @@ def faces_at_jumps(level: ViscosityLevel, jump: float) -> Vector:
 def extremes(level: ViscosityLevel, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """The largest and the smallest positive stress sample around the faces of an axis, without those at the border."""
     fields = (*level.m, *level.c, *level.e)
-    high, low = np.zeros([n - 2 for n in level.shape], np.float32), np.full([n - 2 for n in level.shape], np.inf)
+    inner = [n - 2 for n in level.shape]
+    high, low = np.zeros(inner, np.float32), np.full(inner, np.inf, np.float32)
     for (which, place), _ in samples((axis, (0, 0, 0))):
         values = fields[which][tuple(slice(1 + o, n - 1 + o) for n, o in zip(level.shape, place))]
         np.maximum(high, values, out=high)
-        np.minimum(low, np.where(values > 0, values, np.inf), out=low)
+        np.minimum(low, np.where(values > 0, values, np.float32(np.inf)), out=low)
     return high, low
