@@ -60,7 +60,7 @@ def case_iterations(case: str, boxes: bool = True) -> int:
     problem = CASES[case].problem(32)
     system = problem.system()
     b, x = CASES[case].right(problem.grid, system), zeros_like(system, np.float64)
-    cycle = preconditioners(system, "multigrid", jumps=boxes and problem.jumps)[0]()
+    cycle = preconditioners(system, "multigrid", stiff_above=problem.stiff_above if boxes else None)[0]()
     stats = conjugate_gradients(system, cycle, b, x, 1e-6, 60)
     print(f"{case}: {stats.iterations} iterations")
     assert stats.converged

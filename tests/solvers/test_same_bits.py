@@ -34,7 +34,7 @@ def test_viscosity(case):
 
     def solve():
         x = zeros_like(system, np.float64)
-        assert solve_parts(system, "multigrid", b, x, 1e-6, 200, jumps=problem.jumps).converged
+        assert solve_parts(system, "multigrid", b, x, 1e-6, 200, stiff_above=problem.stiff_above).converged
         return x
 
     for one, two in answers(solve):

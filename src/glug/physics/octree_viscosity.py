@@ -95,7 +95,7 @@ class Adapted:
         begin = time.perf_counter()
         regular = problem.system()
         ready = time.perf_counter()
-        jumps = jump_cells(problem.weights.cell) if problem.jumps else None
+        jumps = None if problem.stiff_above is None else jump_cells(problem.weights.cell)
         tree = tree_inside(regular.m, levels, band, finest, jumps)
         faces = tree.faces(regular.m)
         seconds = {"weights": ready - begin, "adapt": time.perf_counter() - ready}
@@ -107,7 +107,8 @@ def worthwhile(problem: ViscosityProblem, levels: int, band: int, finest: np.nda
 
     Where liquid slips trees have no rows for it, and where the viscosity jumps no boxes.
     """
-    plain = problem.slip is None and problem.friction is None and problem.solid.slip is None and not problem.jumps
+    plain = problem.slip is None and problem.friction is None and problem.solid.slip is None
+    plain = plain and problem.stiff_above is None
     if not plain or sum(int(np.count_nonzero(m)) for m in problem.mass) < MANY:
         return None
     adapted = Adapted.to(problem, levels, band, finest)

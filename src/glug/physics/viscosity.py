@@ -78,7 +78,7 @@ class ViscosityProblem:
     weights: StressWeights  # without what solids take of them
     coupling: Staggered  # what couples the two components of a shear: its weight over the cut distances
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
-    jumps: float = 0.0  # the middle of viscosities where neighbours differ much; 0 where none do
+    stiff_above: float | None = None  # the middle of viscosities where neighbours differ much; None where none do
     friction: Staggered | None = None  # of sides of the domain along which the liquid slips, as masses
     slip: SlipTerm | None = None  # what solids do along which the liquid slips
 
@@ -119,7 +119,7 @@ class ViscosityProblem:
             for a in range(3):
                 kernels.drop_hanging(a, weights.cell, before, mass[(a + 1) % 3], mass[(a + 2) % 3], after[a])
         couple(solid.stopping, solid_faces, weights.edges, coupling)
-        problem = cls(grid, solid, mass, solid_faces, weights, coupling, bodies, jumps(diffusion))
+        problem = cls(grid, solid, mass, solid_faces, weights, coupling, bodies, middle_of_jumps(diffusion, phi))
         if slip is not None and slip.rubbing is not None:
             problem.friction = side_friction(grid, phi, diffusion, slip.rubbing)
         if slip is not None and slip.surface is not None:
@@ -197,9 +197,9 @@ class ViscosityProblem:
         # Liquid that falls onto what it sticks to will hardly move after all.
         start_from_better(whole, b, x)
         if low is None:
-            stats = solve_parts(system, solver, b, x, tolerance, max_iterations, floor, jumps=self.jumps)
+            stats = solve_parts(system, solver, b, x, tolerance, max_iterations, floor, stiff_above=self.stiff_above)
         else:
-            choices = preconditioners(system, solver, low, jumps=self.jumps)
+            choices = preconditioners(system, solver, low, stiff_above=self.stiff_above)
             stats = solve_with_fallback(whole, choices, b, x, tolerance, max_iterations, floor)
         if viscous is not None and low is not None:
             viscous.move(x, low)
@@ -293,18 +293,26 @@ def write_solids(solid: SolidField, solid_faces: SolidFaces, velocity: Staggered
         u[inside] = 0.0 if solid.velocity is None else solid.velocity[a][inside]
 
 
-def jumps(diffusion: np.ndarray | float) -> float:
-    """The geometric mean of a typical pair of neighbours that differ by more than a factor of `JUMP`; 0 without any."""
+def middle_of_jumps(diffusion: np.ndarray | float, phi: np.ndarray) -> float | None:
+    """The geometric mean of a typical pair of neighbours that differ by more than a factor of `JUMP`; None without any.
+
+    A side without viscosity counts inside the liquid only: away from it there is none anyway. Infinite where all pairs
+    have such a side: no part can be told from them to be stiff.
+    """
     if not isinstance(diffusion, np.ndarray):
-        return 0.0
-    found = []
+        return None
+    found, to_nothing = [], False
     for axis in range(3):
-        along = np.moveaxis(diffusion, axis, 0)
+        along, depth = np.moveaxis(diffusion, axis, 0), np.moveaxis(phi, axis, 0)
         low, high = np.minimum(along[1:], along[:-1]), np.maximum(along[1:], along[:-1])
-        at = (high > JUMP * low) & (low > 0)
+        at = high > JUMP * low
+        to_nothing |= bool((at & (low == 0) & (depth[1:] < 0) & (depth[:-1] < 0)).any())
+        at &= low > 0
         found.append(np.sqrt(low[at].astype(np.float64) * high[at]))
     every = np.concatenate(found)
-    return float(np.median(every)) if len(every) else 0.0
+    if len(every):
+        return float(np.median(every))
+    return np.inf if to_nothing else None
 
 
 def solve_parts(
@@ -316,20 +324,20 @@ def solve_parts(
     max_iterations: int,
     floor: float = 0.0,
     *,
-    jumps: float = 0.0,
+    stiff_above: float | None = None,
     residuals: list[float] | None = None,
 ) -> SolveStats:
     """Solve for x by `solver`; parts that lie far apart are moved together meanwhile, where no solid slips."""
     begin = time.perf_counter()
     packing = pack_parts(system.blocks, system.shape) if system.slip is None else None
     if packing is None:
-        choices = preconditioners(system, solver, jumps=jumps)
+        choices = preconditioners(system, solver, stiff_above=stiff_above)
         return solve_with_fallback(system, choices, b, x, tolerance, max_iterations, floor, residuals)
     together = packed(system, packing)
     near = tuple(packing.pack(u) for u in x)
     right = tuple(packing.pack(u) for u in b)
     setup = time.perf_counter() - begin
-    choices = preconditioners(together, solver, jumps=jumps)
+    choices = preconditioners(together, solver, stiff_above=stiff_above)
     stats = solve_with_fallback(together, choices, right, near, tolerance, max_iterations, floor, residuals)
     begin = time.perf_counter()
     for u, v in zip(near, x):
@@ -339,9 +347,9 @@ def solve_parts(
 
 
 def preconditioners(
-    system: ViscosityLevel, solver: str, low: LowRank | None = None, *, jumps: float = 0.0
+    system: ViscosityLevel, solver: str, low: LowRank | None = None, *, stiff_above: float | None = None
 ) -> list[Callable[[], Preconditioner]]:
-    """What `solver` names, and what to fall back on; `jumps` is that of a problem."""
+    """What `solver` names, and what to fall back on; `stiff_above` is that of a problem."""
 
     def jacobi() -> Preconditioner:
         diagonal = system.diagonal()
@@ -353,9 +361,11 @@ def preconditioners(
         if not levels:
             levels.extend(hierarchy(system))
         usual = GaussSeidel(SWEEPS)
-        smoother = with_boxes_at_jumps(system, usual) if jumps else usual
+        smoother = usual if stiff_above is None else with_boxes_at_jumps(system, usual)
         cycle = with_free_bodies(system, Multigrid(levels, smoother, repeats))
-        return Cycle(system, with_stiff_bodies(system, cycle, jumps) if jumps else cycle)
+        if stiff_above is None or not np.isfinite(stiff_above) or repeats == 0:  # what to fall back on is plain
+            return Cycle(system, cycle)
+        return Cycle(system, with_stiff_bodies(system, cycle, stiff_above))
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
     return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]

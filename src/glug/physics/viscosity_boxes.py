@@ -18,7 +18,7 @@ from glug.solvers.smoothers import GaussSeidel
 
 LONG, SHORT = 1 << 20, 4 * kernels_box.STRIDE  # chunks of a row, where most faces and where few have boxes
 MOST_AT_JUMPS = 0.1  # of the faces
-JUMP = 30.0  # of the largest over the smallest stress sample around a face
+JUMP_AT_FACE = 30.0  # of the largest over the smallest stress sample around a face
 SAME = 1e-5  # relative difference of coefficients that counts as none
 G, C, E, F = 0, 3, 6, 9  # where the diagonal and the fields of an operator begin in a list of all
 
@@ -185,7 +185,7 @@ class BoxesAtJumps:
     """
 
     smoother: GaussSeidel
-    jump: float = JUMP
+    jump: float = JUMP_AT_FACE
     _faces: dict[int, Vector] = field(default_factory=dict)
     _boxes: dict[int, Boxes] = field(default_factory=dict)
 

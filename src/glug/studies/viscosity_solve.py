@@ -71,11 +71,11 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
     b = CASES[case].right(problem.grid, system)
     if solver in ASSEMBLED:
         return {**_run_assembled(problem, solver, b), "unknowns": system.unknowns}
-    result = _run(system, solver, b, zeros_like(system, np.float64), problem.jumps)
+    result = _run(system, solver, b, zeros_like(system, np.float64), problem.stiff_above)
     return {**result, "setup": result["setup"] + ready, "unknowns": system.unknowns}
 
 
-def _run(system: Any, solver: str, b: Any, x: Any, jumps: float) -> dict[str, Any]:
+def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) -> dict[str, Any]:
     from glug.physics.viscosity import solve_parts
     from glug.physics.viscosity_boxes import BoxSmoother
     from glug.physics.viscosity_levels import hierarchy
@@ -95,7 +95,7 @@ def _run(system: Any, solver: str, b: Any, x: Any, jumps: float) -> dict[str, An
         stats = solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
     else:
         name = "jacobi-cg" if solver == "jacobi-cg" else "multigrid"
-        stats = solve_parts(system, name, b, x, TOLERANCE, LIMIT, jumps=jumps, residuals=residuals)
+        stats = solve_parts(system, name, b, x, TOLERANCE, LIMIT, stiff_above=stiff_above, residuals=residuals)
     return numbers(stats, residuals)
 
 
