@@ -30,9 +30,12 @@ class ClosedAir:
         return cls(bubbles, tracked, volume, bubbles.regions.room(problem.grid, openness))
 
     def restore(self, state: State, problem: PressureProblem, strength: float) -> bool:
-        """Move the surfaces of bubbles to where these have their volumes, if they have lost enough; whether so."""
+        """Move the surfaces of bubbles to where these have their volumes, if they have lost enough; whether so.
+
+        Voids move with them, but alone they are left to `ask`: all geometry is made anew after a move.
+        """
         missing = min(strength, 1.0) * self.tracked.missing(self.volume, self.room)
-        if np.abs(missing).sum() <= LEAST * self.volume[np.isfinite(self.tracked.memory.rest)].sum():
+        if np.abs(missing[self.kept]).sum() <= LEAST * self.volume[self.kept].sum():
             return False
         phi, regions = problem.system.phi, self.bubbles.regions
         shift_surfaces(state.particles, problem.grid, phi, problem.solid, regions, self.bubbles.faces, missing)
@@ -44,11 +47,15 @@ class ClosedAir:
         self.bubbles.growth = self.tracked.growth(self.volume, self.room, dt, strength)
 
     @property
+    def kept(self) -> np.ndarray:
+        """Whether a region is a bubble: closed, and no void."""
+        rest = self.tracked.memory.rest
+        return np.isfinite(rest) & (rest > 0.0)
+
+    @property
     def lost(self) -> float:
         """[m3] that all that is to be kept has less than it should."""
-        rest = self.tracked.memory.rest
-        kept = np.isfinite(rest) & (rest > 0.0)
-        return float((rest[kept] - self.volume[kept]).sum())
+        return float((self.tracked.memory.rest[self.kept] - self.volume[self.kept]).sum())
 
     def rows(self) -> list[dict[str, float]]:
         """What `stats.jsonl` says of the bubbles."""

@@ -124,7 +124,8 @@ def measure_cooler(n: int, threads: int) -> dict[str, Any]:
         for air in reversed(AIRS):  # the run goes on with what bubbles made
             for _ in range(2):  # the first step samples the solids on its window, which later ones need not
                 runs[air].state = State.restore(moment)
-                runs[air].state.particles.attributes.pop("bubble" if air == "vacuum" else "", None)
+                if air == "vacuum":
+                    runs[air].state.particles.attributes.pop("bubble", None)
                 stats = runs[air].step_once()
             solve = {"iterations": stats.solves["pressure"].iterations, "bubbles": len(stats.bubbles)}
             found[air].append({**stats.seconds, "step": sum(stats.seconds.values()), **solve})
@@ -180,10 +181,11 @@ def _verdict(rows: dict[str, BenchRow]) -> str:
         )
     }
     faster = seconds("two-phase, diagonal") / seconds("constraint, coupled multigrid")
+    same = seconds("two-phase, diagonal") / seconds("constraint, diagonal")
     return (
         f"multigrid takes {fewer['constraint']:.0f}x fewer iterations than the diagonal with constraint bubbles, "
         f"{fewer['affine']:.0f}x with affine air, {fewer['two-phase']:.0f}x with two phases; constraint bubbles are "
-        f"{faster:.1f}x faster than two phases by the diagonal, set-up included"
+        f"{faster:.1f}x faster than two phases by the diagonal ({same:.1f}x by the diagonal too), set-up included"
     )
 
 
