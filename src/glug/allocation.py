@@ -15,6 +15,14 @@ import os
 TRIM_THRESHOLD, MMAP_MAX = -1, -4  # parameters of mallopt, from malloc.h
 
 
+def return_memory() -> None:
+    """Give the memory of dropped arrays back to the system now, where the C library can."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        return
+
+
 @functools.cache
 def keep_memory() -> bool:
     """Let this process reuse the memory of dropped arrays; False where the C library has no such setting."""

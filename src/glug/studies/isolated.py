@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from glug.allocation import keep_memory
+from glug.allocation import keep_memory, return_memory
 from glug.errors import GlugError
 
 _RESULT = "glug-result:"
@@ -44,6 +44,14 @@ def peak_bytes() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def resident_bytes() -> int:
+    """The memory that is in use in this process [bytes], without what was dropped."""
+    import psutil
+
+    return_memory()
+    return psutil.Process().memory_info().rss
 
 
 def _main() -> None:

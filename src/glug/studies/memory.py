@@ -18,8 +18,6 @@ BYTES_PER_CELL = 250
 
 def measure(scene_name: str, resolution: int, frames: int) -> dict[str, Any]:
     """Peak bytes of a run above those of a coarse run of the same scene, with the largest window."""
-    import psutil
-
     from glug.scene import load
     from glug.simulation import Simulation, estimate
 
@@ -27,7 +25,7 @@ def measure(scene_name: str, resolution: int, frames: int) -> dict[str, Any]:
     for _ in coarse.run(1):
         pass
     del coarse
-    baseline = psutil.Process().memory_info().rss
+    baseline = isolated.resident_bytes()
     scene = load(scene_name, {"domain.resolution": resolution, "time.frames": frames})
     largest = {"cells": 0, "particles": 0}
     for frame in Simulation(scene).run():

@@ -59,15 +59,13 @@ def measure(case: str, n: int, solver: str, threads: int, path: str | None) -> d
     """One viscous step in this process, after one that stops at once but takes as much memory."""
     import pickle
 
-    import psutil
-
     from glug.jit import set_threads
     from glug.studies.octree_problems import figure, frame
 
     set_threads(threads)
     _step(figure(32), solver, LIMIT)  # loads or compiles the kernels
     problem = frame(case, n) if path is None else pickle.loads(Path(path).read_bytes())
-    before = psutil.Process().memory_info().rss
+    before = isolated.resident_bytes()
     _step(problem, solver, 1)
     result = _step(problem, solver, LIMIT)
     return {**result, "voxels": problem.voxels, "bytes": isolated.peak_bytes() - before, "peak": isolated.peak_bytes()}
