@@ -29,17 +29,33 @@ _dispatchers: list[Any] = []
 
 
 PACKAGE = Path(__file__).parent
-IMPORTS = re.compile(r"^from glug\.([\w.]+) import", re.MULTILINE)
+IMPORTS = re.compile(r"^[ \t]*from glug(?:\.([\w.]+))? import (\([^)]*\)|[^\n(]+)", re.MULTILINE)
+IMPORTED_NAME = re.compile(r"(\w+)(?: as \w+)?")
+
+
+def _file(place: Path) -> Path:
+    """Where the code of a module or package is."""
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
+
+def _imported(path: Path) -> set[Path]:
+    """The files of the package that a module imports from; where `a` is a package, b of `from glug.a import b` is one."""
+    files = set()
+    for module, names in IMPORTS.findall(path.read_text()):
+        place = PACKAGE.joinpath(*filter(None, module.split(".")))
+        files.add(_file(place))
+        if place.is_dir():
+            files |= {_file(place / name) for name in IMPORTED_NAME.findall(names)}
+    return {file for file in files if file.exists()}  # a name that `__init__` defines is no file
 
 
 def _sources(path: Path) -> set[Path]:
     """A module of the package and, through any number of steps, the modules it imports from it."""
-    found, new = set(), {path}
+    found: set[Path] = set()
+    new = {path}
     while new:
         found |= new
-        names = {name for path in new for name in IMPORTS.findall(path.read_text())}
-        files = {PACKAGE.joinpath(*name.split(".")).with_suffix(".py") for name in names}
-        new = {file for file in files if file.exists()} - found
+        new = {file for path in new for file in _imported(path)} - found
     return found
 
 
