@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from glug.physics.octree_viscosity import tree_inside
-from glug.physics.viscosity import ViscosityProblem
-from glug.studies.octree_problems import figure
+from glug.physics.viscosity.octree.problem import tree_inside
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.studies.problems.octree import figure
 
 PIXELS = 8  # per finest cell
 AIR, LINE = (250, 250, 248), (255, 255, 255)

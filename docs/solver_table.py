@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from glug.studies.viscosity_solve import PUBLISHED, PUBLISHED_CORES
+from glug.studies.bench.solves.viscosity import PUBLISHED, PUBLISHED_CORES
 
 README = Path(__file__).parents[1] / "README.md"
 NAMES = {"default": "glug", "box": "glug, box smoother", "jacobi-cg": "Jacobi-CG, ours", "pyamg": "PyAMG"}

@@ -351,8 +351,8 @@ def render(
 ) -> None:
     """Render a run: a picture per frame and a film. The same command goes on where it stopped."""
     from glug.progress import counting
+    from glug.view.arguments import parse_frames, parse_size
     from glug.view.sequence import RenderOptions, render_run
-    from glug.view.wishes import parse_frames, parse_size
 
     options = RenderOptions(renderer, parse_size(size), samples, look, parse_frames(only), shutter, reframe)
 

@@ -39,7 +39,7 @@ def _file(place: Path) -> Path:
 
 
 def _imported(path: Path) -> set[Path]:
-    """The files of the package that a module imports from; where `a` is a package, b of `from glug.a import b` is one."""
+    """The files of the package that a module imports from: b of `from glug.a import b`, where `a` is a package, too."""
     files = set()
     for module, names in IMPORTS.findall(path.read_text()):
         place = PACKAGE.joinpath(*filter(None, module.split(".")))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug.geometry.liquid import band_of, liquid_distance
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.storage import Particles
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import Grid
-from glug.physics import kernels
+from glug.physics.pressure import kernels
 
 OPEN = Walls((-np.inf,) * 3, (np.inf,) * 3)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from glug.geometry import solids
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids import field as solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import Grid
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glug.grids.octree import Octree
-from glug.grids.octree_operators import OctreeOperators
-from glug.physics.reference_octree import all_samples, stiffness
+from glug.grids.octree.operators import OctreeOperators
+from glug.grids.octree.tree import Octree
+from glug.physics.reference.octree import all_samples, stiffness
 
 FEW = settings(max_examples=25, deadline=None)
 

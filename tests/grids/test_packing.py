@@ -6,13 +6,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import glug.grids.packing
-from glug.geometry.solids import sample_solids
+from glug.geometry.solids.field import sample_solids
+from glug.grids.blocks import active_blocks
 from glug.grids.packing import pack_parts
-from glug.grids.tiles import active_blocks
-from glug.physics import viscosity
+from glug.physics.viscosity import problem as viscosity
 from glug.solvers.cg import zeros_like
-from glug.studies.solve_problems import BOX, add_balls, window
-from glug.studies.viscosity_cases import noise
+from glug.studies.problems.systems import BOX, add_balls, window
+from glug.studies.problems.viscosity import noise
 
 WINDOW = (130, 95, 141)
 

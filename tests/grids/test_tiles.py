@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.grids.tiles import HEAD, TILE, active_blocks
+from glug.grids.blocks import HEAD, TILE, active_blocks
 from glug.jit import threads
 
 SHAPES = [(24, 16, 32), (13, 9, 21), (8, 8, 8), (30, 17, 1), (5, 3, 2)]

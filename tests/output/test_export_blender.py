@@ -6,7 +6,7 @@ import pytest
 from export_runs import FPS, make_run, particles, scene, surface
 
 from glug.output.export import export_run
-from glug.scene.solid_mesh import rest_mesh
+from glug.scene.shapes.solid_mesh import rest_mesh
 
 FRAMES = range(5)
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ import pytest
 
 from glug.scene import load
 from glug.simulation import Simulation
-from glug.simulation.pouring import drain, initial_state, pour
+from glug.simulation.inflow import drain, initial_state, pour
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
 
 NO_WALLS = Walls((-np.inf,) * 3, (np.inf,) * 3)

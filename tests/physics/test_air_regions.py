@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.air_regions import find_air_regions, label_regions
+from glug.physics.air.regions import find_air_regions, label_regions
 
 CLOSED = Walls((0.0,) * 3, (1.0,) * 3)
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from glug.physics.body_levels import BodyLevel
-from glug.physics.pressure import PressureProblem
-from glug.physics.pressure_levels import hierarchy
+from glug.physics.pressure.levels import hierarchy
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.rigid.levels import BodyLevel
 from glug.solvers.cg import Cycle, conjugate_gradients
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
-from glug.studies.solve_problems import crowded_tank
+from glug.studies.problems.systems import crowded_tank
 
 
 def cycle_of(problem: PressureProblem) -> Cycle:

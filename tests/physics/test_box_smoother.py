@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from glug.physics.kernels_box import BOX
-from glug.physics.viscosity_boxes import BOXES, Boxes, BoxSmoother, box_entries
-from glug.physics.viscosity_levels import ViscosityLevel, hierarchy
-from glug.physics.wall_rows import strain_rows
+from glug.physics.viscosity.boxes import BOXES, Boxes, BoxSmoother, box_entries
+from glug.physics.viscosity.kernels_boxes import BOX
+from glug.physics.viscosity.levels import ViscosityLevel, hierarchy
+from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
 from glug.solvers.multigrid import Multigrid
-from glug.studies.viscosity_cases import CASES
+from glug.studies.problems.viscosity import CASES
 
 N = 16
 

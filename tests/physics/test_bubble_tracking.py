@@ -5,12 +5,12 @@ import pytest
 
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import liquid_distance
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.storage import Particles
-from glug.physics.air_regions import AirRegions, label_regions
-from glug.physics.bubble_tracking import BubbleMemory, Tracked, follow, inherit, rest_volumes, significant
-from glug.physics.surface_shift import shift_surfaces
+from glug.physics.air.regions import AirRegions, label_regions
+from glug.physics.air.surface_shift import shift_surfaces
+from glug.physics.air.tracking import BubbleMemory, Tracked, follow, inherit, rest_volumes, significant
 from glug.simulation.state import State
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid, Staggered
-from glug.physics.pressure import PressureProblem
-from glug.physics.reference_bubbles import ConstraintPressure
-from glug.physics.reference_pressure import ghost_distance
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.reference.bubbles import ConstraintPressure
+from glug.physics.reference.pressure import ghost_distance
 
 N = 24
 SIDES = (0.013, 0.0, 0.007), (0.97, 1.0, 0.981)

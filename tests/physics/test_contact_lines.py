@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from glug.physics import octree_levels, viscosity_levels
-from glug.physics.octree_viscosity import OctreeViscosity
-from glug.physics.viscosity import ViscosityProblem
-from glug.studies.octree_problems import figure
+from glug.physics.viscosity import levels as viscosity_levels
+from glug.physics.viscosity.octree import levels as octree_levels
+from glug.physics.viscosity.octree.problem import OctreeViscosity
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.studies.problems.octree import figure
 
 FRAME = figure(40)
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from glug.grids.regular import FACES
-from glug.physics import viscosity_levels
-from glug.physics.free_bodies import FreeBodies, free_bodies, label_pairs, may_be_free, with_free_bodies
-from glug.physics.viscosity import ViscosityProblem
-from glug.physics.viscosity_levels import hierarchy
+from glug.physics.viscosity import levels as viscosity_levels
+from glug.physics.viscosity.free_parts import FreeBodies, free_bodies, label_pairs, may_be_free, with_free_bodies
+from glug.physics.viscosity.levels import hierarchy
+from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
-from glug.studies.viscosity_cases import CASES, noise
+from glug.studies.problems.viscosity import CASES, noise
 
 
 @pytest.fixture(scope="module")

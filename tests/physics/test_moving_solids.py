@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from setups import NO_WALLS
 
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
-from glug.physics.pressure import PressureProblem
-from glug.physics.viscosity import ViscosityProblem
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.viscosity.problem import ViscosityProblem
 from glug.simulation import Simulation
 
 N = 16

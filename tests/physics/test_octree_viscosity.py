@@ -7,22 +7,22 @@ import pytest
 from scipy import sparse
 from setups import NO_WALLS, rotation, tank
 
-from glug.geometry.solids import Walls, sample_solids
-from glug.grids.octree import Octree
-from glug.grids.octree_operators import OctreeOperators
-from glug.grids.octree_transfer import to_octree, to_regular
+from glug.geometry.solids.field import Walls, sample_solids
+from glug.grids.octree.operators import OctreeOperators
+from glug.grids.octree.transfer import to_octree, to_regular
+from glug.grids.octree.tree import Octree
 from glug.grids.regular import CENTRE, FACES, Grid
-from glug.physics import octree_viscosity
-from glug.physics.octree_levels import OctreeSmoother
-from glug.physics.octree_rows import OctreeWeights, assemble, coarse_diffusion
-from glug.physics.octree_viscosity import OctreeViscosity, bent_cells, face_volumes, tree_inside
-from glug.physics.reference_octree import stiffness
-from glug.physics.rigid import Inertia, RigidBodies
-from glug.physics.viscosity import ViscosityProblem
+from glug.physics.reference.octree import stiffness
+from glug.physics.rigid.bodies import Inertia, RigidBodies
+from glug.physics.viscosity.octree import problem as octree_viscosity
+from glug.physics.viscosity.octree.levels import OctreeSmoother
+from glug.physics.viscosity.octree.problem import OctreeViscosity, bent_cells, face_volumes, tree_inside
+from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
+from glug.physics.viscosity.problem import ViscosityProblem
 from glug.scene.bodies import Solid
-from glug.scene.free_motion import FreeMotion
+from glug.scene.motions.free import FreeMotion
 from glug.solvers.multigrid import Multigrid
-from glug.studies.octree_problems import figure
+from glug.studies.problems.octree import figure
 
 SLOPE = np.array([0.31, 0.17, 0.44])
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from setups import HalfSpace, ball, tank
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.pressure import PressureProblem, assemble_pressure
-from glug.physics.viscosity import ViscosityProblem
-from glug.physics.wall_rows import strain_rows
+from glug.physics.pressure.problem import PressureProblem, assemble_pressure
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.cg import zeros_like
 
 
@@ -127,7 +127,7 @@ def test_a_closed_box_that_is_compressed_is_solved_in_the_least_squares_sense():
     assert stats.converged
     assert stats.imbalance < 1e-6
     rhs = grid.scalar()
-    from glug.physics import kernels
+    from glug.physics.pressure import kernels
 
     kernels.divergence_rhs(*velocity, *solid.area, problem.liquid, rhs)
     inside = rhs[problem.liquid > 0]

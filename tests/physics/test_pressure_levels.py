@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from glug.grids.blocks import active_blocks
 from glug.grids.regular import CENTRE, Grid
-from glug.grids.tiles import active_blocks
-from glug.physics import kernels_pressure
-from glug.physics.pressure_levels import PressureLevel, coarser
+from glug.physics.pressure import kernels_grids as kernels_pressure
+from glug.physics.pressure.levels import PressureLevel, coarser
 
 
 def box_of_liquid(lid: bool) -> PressureLevel:

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
+from glug.grids.blocks import active_blocks
 from glug.grids.coarsen import CELLS, coarse_shape, gather
 from glug.grids.regular import CENTRE, Grid
-from glug.grids.tiles import active_blocks
-from glug.physics import kernels_pressure
-from glug.physics.kernels_pressure_rows import GENERAL, LISTED, UNIFORM
-from glug.physics.pressure import PressureProblem
-from glug.physics.pressure_levels import PressureLevel
+from glug.physics.pressure import kernels_grids as kernels_pressure
+from glug.physics.pressure.kernels_rows import GENERAL, LISTED, UNIFORM
+from glug.physics.pressure.levels import PressureLevel
+from glug.physics.pressure.problem import PressureProblem
 
 GRID = Grid(1.0, (20, 22, 60), (-2, -2, -2))
 

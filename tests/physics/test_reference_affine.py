@@ -7,9 +7,9 @@ from two_fluids import Bubble
 
 from glug.grids.operators import Operators
 from glug.grids.regular import Grid
-from glug.physics.affine_regions import Regions, deep_cells, find_regions, owners
-from glug.physics.reference_affine import AffineProjection
-from glug.solvers.sparse import Cholesky, solve_general
+from glug.physics.affine.regions import Regions, deep_cells, find_regions, owners
+from glug.physics.reference.affine import AffineProjection
+from glug.solvers.assembled.krylov import Cholesky, solve_general
 
 RATIOS = (1e-6, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 

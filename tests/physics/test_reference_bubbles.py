@@ -8,8 +8,8 @@ from scipy.sparse.linalg import splu
 
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.reference_bubbles import ConstraintPressure, two_phase_pressure
-from glug.physics.reference_pressure import AreaPressure, ghost_distance
+from glug.physics.reference.bubbles import ConstraintPressure, two_phase_pressure
+from glug.physics.reference.pressure import AreaPressure, ghost_distance
 
 DT, DENSITY = 0.01, 1000.0
 

@@ -6,8 +6,8 @@ import pytest
 from glug.geometry.exact_fractions import ball_fraction, face_fraction, function_fraction
 from glug.grids.operators import Operators
 from glug.grids.regular import Grid
-from glug.physics.reference_pressure import AreaPressure
-from glug.physics.reference_rigid import Body, RigidPressure
+from glug.physics.reference.pressure import AreaPressure
+from glug.physics.reference.rigid import Body, RigidPressure
 
 INNER, OUTER = 0.4, 1.0  # radii of the cylinders [m]
 ADDED = (OUTER**2 + INNER**2) / (OUTER**2 - INNER**2)  # mass of liquid that moves along, over that displaced (Lamb, 77)

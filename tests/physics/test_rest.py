@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from setups import tank
 
-from glug.physics.pressure import PressureProblem
+from glug.physics.pressure.problem import PressureProblem
 from glug.physics.velocity import extend
-from glug.physics.viscosity import ViscosityProblem
+from glug.physics.viscosity.problem import ViscosityProblem
 
 DT, G = 0.01, 9.81
 

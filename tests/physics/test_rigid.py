@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import Grid
-from glug.physics.pressure import PressureProblem
-from glug.physics.rigid import Inertia, RigidBodies
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.scene.bodies import Solid
-from glug.scene.free_motion import FreeMotion
+from glug.scene.motions.free import FreeMotion
 
 CELLS, DX, WATER = 24, 1.0 / 18.0, 1000.0  # the window reaches three cells beyond a box of 1 m
 

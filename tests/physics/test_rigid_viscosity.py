@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import Grid
-from glug.physics.rigid import Inertia, RigidBodies
-from glug.physics.viscosity import ViscosityProblem
+from glug.physics.rigid.bodies import Inertia, RigidBodies
+from glug.physics.viscosity.problem import ViscosityProblem
 from glug.scene.bodies import Solid
-from glug.scene.free_motion import FreeMotion
+from glug.scene.motions.free import FreeMotion
 
 DX, LIQUID = 1.0 / 18.0, 1000.0
 

@@ -3,7 +3,7 @@
 import numpy as np
 from setups import ball, rotation
 
-from glug.physics.viscosity import ViscosityProblem, preconditioners
+from glug.physics.viscosity.problem import ViscosityProblem, preconditioners
 from glug.solvers.cg import solve_with_fallback, zeros_like
 
 SPIN, CENTRE_OF_SPIN = (0.3, 1.0, -0.5), (0.51, 0.48, 0.5)

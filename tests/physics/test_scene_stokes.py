@@ -5,9 +5,9 @@ import pytest
 from setups import NO_WALLS, HalfSpace
 
 from glug.errors import SceneError
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, FACES, Grid
-from glug.physics.scene_stokes import solve_stokes
+from glug.physics.stokes.scene import solve_stokes
 from glug.scene import load
 from glug.simulation import Simulation
 

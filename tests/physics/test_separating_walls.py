@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from setups import HalfSpace
 
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
-from glug.physics.pressure import PressureProblem
-from glug.physics.rigid import Inertia, RigidBodies
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.velocity import extend
-from glug.studies.separation import Conditions, waves
+from glug.studies.bench.solves.separation import Conditions, waves
 
 N = 16
 GRID = Grid(1.0 / N, (N + 8, N + 8, N + 8), (-4, -4, -4))

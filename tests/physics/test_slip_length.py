@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from setups import NO_WALLS, HalfSpace
 
-from glug.geometry.slip import LEAST_SLIP, NEAREST
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
+from glug.geometry.solids.slip import LEAST_SLIP, NEAREST
 from glug.grids.regular import CENTRE, FACES, Grid, Staggered
-from glug.physics.viscosity import ViscosityProblem
-from glug.studies.slip import TaylorCouetteSlip, block_on_slope, sticking_error
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.studies.validate.slip import TaylorCouetteSlip, block_on_slope, sticking_error
 
 N = 12
 GRID = Grid(1.0 / N, (N + 8, N + 8, N + 8), (-4, -4, -4))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.velocity import extend
-from glug.physics.viscosity import ViscosityProblem
+from glug.physics.viscosity.problem import ViscosityProblem
 
 SLIP, STICK = (np.inf, np.inf), (0.0, 0.0)
 DIFFUSION = 0.05  # viscosity times dt over density [m2]

@@ -3,13 +3,19 @@
 import numpy as np
 import pytest
 
-from glug.physics.stiff_bodies import StiffBodies, about_centres, largest_parts, positive_inverse, with_stiff_bodies
-from glug.physics.viscosity import middle_of_jumps
-from glug.physics.viscosity_levels import hierarchy
+from glug.physics.viscosity.levels import hierarchy
+from glug.physics.viscosity.problem import middle_of_jumps
+from glug.physics.viscosity.stiff_parts import (
+    StiffBodies,
+    about_centres,
+    largest_parts,
+    positive_inverse,
+    with_stiff_bodies,
+)
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
-from glug.studies.viscosity_cases import CASES, noise
+from glug.studies.problems.viscosity import CASES, noise
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from setups import tank
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import FACES, Grid, Staggered
-from glug.physics.affine_regions import deep_cells
+from glug.physics.affine.projection import TiledPressure
+from glug.physics.affine.regions import deep_cells
+from glug.physics.affine.system import CoupledCycle, RegionFaces, TileSystem
 from glug.physics.densities import mobility_of
-from glug.physics.pressure import PressureProblem
-from glug.physics.reference_affine import AffineProjection
-from glug.physics.tile_system import CoupledCycle, RegionFaces, TileSystem
-from glug.physics.tiles import TiledPressure
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.reference.affine import AffineProjection
 from glug.solvers.cg import zeros_like
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid, Staggered
-from glug.physics.pressure import PressureProblem
-from glug.physics.pressure_levels import PressureLevel, hierarchy
-from glug.physics.reference_bubbles import two_phase_pressure
-from glug.physics.two_phase import affine_air, two_phase_problem
-from glug.studies.bubble_solve import column
+from glug.physics.air.two_phase import affine_air, two_phase_problem
+from glug.physics.pressure.levels import PressureLevel, hierarchy
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.reference.bubbles import two_phase_pressure
+from glug.studies.bench.solves.bubbles import column
 
 N = 16
 LIQUID = 1000.0

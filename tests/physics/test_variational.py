@@ -6,13 +6,13 @@ import pytest
 from glug.errors import InputError, SolverError
 from glug.geometry.exact_fractions import ball_fraction
 from glug.grids.regular import CENTRE
-from glug.physics.reference_pressure import AreaPressure, ghost_distance, volume_pressure
-from glug.physics.reference_viscosity import laplacian_problem, viscosity_problem
-from glug.physics.stokes import stokes_problem
+from glug.physics.reference.pressure import AreaPressure, ghost_distance, volume_pressure
+from glug.physics.reference.viscosity import laplacian_problem, viscosity_problem
+from glug.physics.stokes.problem import stokes_problem
 from glug.physics.weights import Fractions
-from glug.solvers.sparse import Cholesky
-from glug.studies import exactness
-from glug.studies.exactness import (
+from glug.solvers.assembled.krylov import Cholesky
+from glug.studies.validate import exactness
+from glug.studies.validate.exactness import (
     GRAVITY_STEP,
     LEVEL,
     Balanced,
@@ -255,7 +255,7 @@ def test_closed_stokes_flow_does_not_depend_on_the_luck_of_the_cycle():
 def test_an_iteration_that_does_not_converge_says_so(monkeypatch):
     from scipy import sparse
 
-    from glug.solvers import sparse as solvers
+    from glug.solvers.assembled import krylov as solvers
 
     n = 3000
     chain = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n), format="csr")
@@ -267,7 +267,7 @@ def test_an_iteration_that_does_not_converge_says_so(monkeypatch):
 def test_a_matrix_without_inverse_is_refused():
     from scipy import sparse
 
-    from glug.solvers.sparse import solve_general
+    from glug.solvers.assembled.krylov import solve_general
 
     with pytest.raises(SolverError, match="no inverse"):
         solve_general(sparse.csr_matrix([[1.0, 2.0], [2.0, 4.0]]), np.ones(2))
@@ -277,7 +277,7 @@ def test_factors_that_do_not_solve_are_refused(mixed, monkeypatch):
     from scipy import sparse
     from scipy.linalg import hilbert
 
-    from glug.solvers import sparse as solvers
+    from glug.solvers.assembled import krylov as solvers
 
     b = np.random.default_rng(0).normal(size=12)
     _, stats = solvers.solve_general(sparse.csr_matrix(hilbert(12)), b)

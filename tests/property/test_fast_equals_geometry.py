@@ -17,16 +17,16 @@ from scipy import sparse
 from test_projection import GRID, Slope
 
 from glug.geometry.exact_fractions import face_fraction
-from glug.geometry.solids import LEAST_AREA, SolidField, Walls, sample_solids
+from glug.geometry.solids.field import LEAST_AREA, SolidField, Walls, sample_solids
 from glug.grids.operators import Operators, difference
 from glug.grids.regular import CENTRE, EDGES, FACES, Offset
-from glug.physics.kernels import LEAST_THETA
-from glug.physics.kernels_viscosity import LEAST_THETA as LEAST_CUT
-from glug.physics.pressure import PressureProblem
-from glug.physics.reference_pressure import AreaPressure, ghost_distance
-from glug.physics.reference_viscosity import viscosity_problem
-from glug.physics.viscosity import LEAST_MASS, ViscosityProblem
-from glug.physics.viscosity_levels import NEAR_SOLID
+from glug.physics.pressure.kernels import LEAST_THETA
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.reference.pressure import AreaPressure, ghost_distance
+from glug.physics.reference.viscosity import viscosity_problem
+from glug.physics.viscosity.kernels import LEAST_THETA as LEAST_CUT
+from glug.physics.viscosity.levels import NEAR_SOLID
+from glug.physics.viscosity.problem import LEAST_MASS, ViscosityProblem
 from glug.physics.weights import Fractions, at_samples
 from glug.solvers.cg import Vector, zeros_like
 

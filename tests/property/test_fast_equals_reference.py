@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from test_projection import FEW, GRID, containers, liquids, number, seeds
 
-from glug.geometry.solids import SolidField
-from glug.physics.pressure import PressureProblem, assemble_pressure
-from glug.physics.viscosity import ViscosityProblem
-from glug.physics.wall_rows import strain_rows
+from glug.geometry.solids.field import SolidField
+from glug.physics.pressure.problem import PressureProblem, assemble_pressure
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.cg import zeros_like
 
 CLOSE = 1e-5  # of the largest entry

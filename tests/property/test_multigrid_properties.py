@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from test_projection import FEW, GRID, containers, liquids, number, seeds
 
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
-from glug.physics import pressure_levels, viscosity_levels
-from glug.physics.pressure import PressureProblem
-from glug.physics.viscosity import ViscosityProblem
+from glug.physics.pressure import levels as pressure_levels
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.viscosity import levels as viscosity_levels
+from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import Chebyshev, GaussSeidel

@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from glug import jit
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.jit import threads
-from glug.physics.pressure import PressureProblem
+from glug.physics.pressure.problem import PressureProblem
 
 GRID = Grid(1.0 / 12, (16, 16, 16), (-2, -2, -2))
 TOLERANCE = 1e-6

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from glug.grids.operators import difference
 from glug.grids.regular import CENTRE
-from glug.physics.reference_pressure import volume_pressure
-from glug.physics.reference_viscosity import viscosity_problem
-from glug.physics.stokes import stokes_problem
+from glug.physics.reference.pressure import volume_pressure
+from glug.physics.reference.viscosity import viscosity_problem
+from glug.physics.stokes.problem import stokes_problem
 from glug.physics.weights import Fractions
-from glug.solvers.sparse import Cholesky
-from glug.studies.exactness import Blob, area_pressure, fractions, square
+from glug.solvers.assembled.krylov import Cholesky
+from glug.studies.validate.exactness import Blob, area_pressure, fractions, square
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 PHYSICS = {

@@ -8,11 +8,11 @@ import trimesh
 
 from glug.errors import MeshError
 from glug.geometry.mesh import read_mesh
-from glug.scene.booleans import Difference, Intersection, Shell, SmoothUnion, Union
-from glug.scene.lettering import MARGIN, Text, drawn_distance
-from glug.scene.mesh_sequence import MeshSequence
-from glug.scene.mesh_shape import Mesh
-from glug.scene.shapes import Box, Sphere
+from glug.scene.shapes.combined import Difference, Intersection, Shell, SmoothUnion, Union
+from glug.scene.shapes.lettering import MARGIN, Text, drawn_distance
+from glug.scene.shapes.mesh import Mesh
+from glug.scene.shapes.primitives import Box, Sphere
+from glug.scene.shapes.sequence import MeshSequence
 
 BALL = Sphere(centre=(0, 0, 0), radius=0.5)
 CUBE = Box(centre=(0.4, 0, 0), size=(0.6, 0.6, 0.6))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from glug.scene.bodies import Solid, Source, Volume
-from glug.scene.motion import Keyframes, Linear, Moving, Oscillation, Rotation, Static
-from glug.scene.shapes import Box, Sphere
+from glug.scene.motions.scripted import Keyframes, Linear, Moving, Oscillation, Rotation, Static
+from glug.scene.shapes.primitives import Box, Sphere
 
 KEYS = (
     {"time": 0.5, "position": (0.0, 0.0, 0.0), "rotation": (0, 0, 0)},

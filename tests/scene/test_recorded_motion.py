@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from glug.scene import load
-from glug.scene.motion import Rotation
-from glug.scene.recorded import Recorded, with_motions
+from glug.scene.motions.recorded import Recorded, with_motions
+from glug.scene.motions.scripted import Rotation
 
 TURNING = Rotation(kind="rotation", axis=(1.0, 2.0, 0.5), point=(0.3, -0.2, 0.1), rate=5.0)
 TIMES = [0.0, 0.04, 0.08, 0.12]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from glug.scene.round_shapes import Capsule, Cone, Cylinder
-from glug.scene.shapes import Box, HalfSpace, Placed, Slab, Sphere, Torus
+from glug.scene.shapes.primitives import Box, HalfSpace, Placed, Slab, Sphere, Torus
+from glug.scene.shapes.round import Capsule, Cone, Cylinder
 
 PRIMITIVES: dict[str, Placed] = {
     "box": Box(centre=(0.1, -0.2, 0.3), size=(1.0, 0.6, 0.4)),
@@ -140,7 +140,7 @@ def test_blocks_do_not_change_the_answer() -> None:
 
 
 def test_a_pose_moves_the_shape() -> None:
-    from glug.scene.transform import rotation_matrix
+    from glug.scene.shapes.transform import rotation_matrix
 
     shape, R, x = PRIMITIVES["cone"], rotation_matrix((10, 20, 30)), np.array([0.1, 0.2, 0.3])
     points = _points(1000)

@@ -6,7 +6,7 @@ import trimesh
 
 import glug
 from glug.geometry.mesh import count_holes
-from glug.scene.solid_mesh import rest_mesh
+from glug.scene.shapes.solid_mesh import rest_mesh
 
 DOMAIN = {"size": [1.0, 1.0, 1.0], "resolution": 16}
 CUP = [
@@ -65,8 +65,8 @@ def test_sampled_solids_are_closed_and_have_their_volume(shape, expected):
 
 def test_a_coarse_lattice_would_lose_the_thin_wall(monkeypatch):
     """Negative control: without the finer lattice the cup's volume is wrong."""
-    monkeypatch.setattr("glug.scene.solid_mesh.SAMPLES", 12)
-    monkeypatch.setattr("glug.scene.solid_mesh.MOST_SAMPLES", 12)
+    monkeypatch.setattr("glug.scene.shapes.solid_mesh.SAMPLES", 12)
+    monkeypatch.setattr("glug.scene.shapes.solid_mesh.MOST_SAMPLES", 12)
     vertices, triangles = rest_mesh(*solid({"kind": "difference", "parts": CUP}))
     found = trimesh.Trimesh(vertices, triangles, process=False).volume if len(triangles) else 0.0
     assert abs(found / (np.pi * (0.04 * 0.5 - 0.19**2 * 0.49)) - 1.0) > 0.1

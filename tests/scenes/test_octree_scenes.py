@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from glug.errors import SceneError
-from glug.physics import octree_viscosity
+from glug.physics.viscosity.octree import problem as octree_viscosity
 from glug.scene import Scene
 from glug.simulation import Simulation
-from glug.studies.octree_beam import SOLVERS, fall
+from glug.studies.validate.octree_beam import SOLVERS, fall
 
 BLOB = {
     "name": "blob",

@@ -5,7 +5,7 @@ import pytest
 
 import glug
 from glug.errors import SceneError
-from glug.studies.tiles import compare
+from glug.studies.validate.air.affine_tiles import compare
 
 
 def test_a_ball_runs_up_a_round_wall():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glug.simulation.contact import Contact
+from glug.simulation.bodies.contact import Contact
 from glug.simulation.simulation import Simulation
-from glug.studies.rigid_bodies import floating_scene
+from glug.studies.validate.rigid_bodies import floating_scene
 
 
 def bobbing(seconds: float = 4.0) -> tuple[float, float]:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import glug
-from glug.simulation import contact_shapes
-from glug.simulation.contact import Contact
-from glug.simulation.rigid_bodies import body_sheets, reduced
+from glug.simulation.bodies import contact_shapes
+from glug.simulation.bodies.contact import Contact
+from glug.simulation.bodies.motion import body_sheets, reduced
 from glug.simulation.simulation import Simulation
 
 G = np.array([0.0, -9.81, 0.0])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.pressure import PressureProblem
+from glug.physics.pressure.problem import PressureProblem
 from glug.solvers.balance import Balanced
 
 

@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from glug.errors import SolverError
-from glug.geometry.solids import Walls, sample_solids
+from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.jit import threads
-from glug.physics.pressure import PressureProblem, assemble_pressure
-from glug.physics.separation import HeldSystems
+from glug.physics.pressure.problem import PressureProblem, assemble_pressure
+from glug.physics.pressure.separation import HeldSystems
 from glug.solvers.bounded import Bounds, direct_bounded, solve_bounded
 
 GRID = Grid(1.0 / 6, (10, 10, 10), (-2, -2, -2))

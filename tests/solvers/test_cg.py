@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from glug.errors import SolverError
-from glug.grids.tiles import active_blocks
+from glug.grids.blocks import active_blocks
 from glug.jit import threads
 from glug.solvers.cg import Diagonal, Vector, conjugate_gradients, largest
 from glug.solvers.stats import SolveStats

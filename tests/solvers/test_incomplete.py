@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from glug.grids.tiles import active_blocks
+from glug.grids.blocks import active_blocks
 from glug.jit import threads
-from glug.physics.pressure import PressureProblem
+from glug.physics.pressure.problem import PressureProblem
 from glug.solvers.cg import conjugate_gradients, zeros_like
 from glug.solvers.incomplete import AssembledCholesky, StencilCholesky
-from glug.studies.solve_problems import splash
+from glug.studies.problems.systems import splash
 
 
 def test_a_chain_of_cells_is_solved_exactly():

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from glug.errors import SolverError
-from glug.physics import pressure
-from glug.physics.viscosity import preconditioners
+from glug.physics.pressure import problem as pressure
+from glug.physics.viscosity.problem import preconditioners
 from glug.solvers.cg import Diagonal, conjugate_gradients, solve_with_fallback, zeros_like
-from glug.studies import solve_problems
-from glug.studies.pressure_cases import CASES as PRESSURE_CASES
-from glug.studies.viscosity_cases import CASES
+from glug.studies.problems import systems as solve_problems
+from glug.studies.problems.pressure import CASES as PRESSURE_CASES
+from glug.studies.problems.viscosity import CASES
 
 
 def iterations(n: int, solver: str, case: str = "delta") -> int:

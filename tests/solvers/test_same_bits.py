@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from glug import jit
-from glug.physics.viscosity import solve_parts
+from glug.physics.viscosity.problem import solve_parts
 from glug.solvers.cg import zeros_like
-from glug.studies import solve_problems
-from glug.studies.viscosity_cases import CASES
+from glug.studies.problems import systems as solve_problems
+from glug.studies.problems.viscosity import CASES
 
 
 @pytest.fixture(autouse=True)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from glug.errors import InputError
-from glug.physics.tile_system import UNKNOWNS
-from glug.physics.tiles import TiledPressure
+from glug.physics.affine.projection import TiledPressure
+from glug.physics.affine.system import UNKNOWNS
+from glug.studies.bench.solves.tiles import pool
 from glug.studies.registry import BenchOptions, run_bench
-from glug.studies.sinking_bubble import BOTH, START, follow
-from glug.studies.tile_solve import pool
-from glug.studies.tiles import compare
+from glug.studies.validate.air.affine_tiles import compare
+from glug.studies.validate.air.sinking_bubble import BOTH, START, follow
 
 pytestmark = pytest.mark.slow
 

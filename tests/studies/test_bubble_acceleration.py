@@ -2,7 +2,7 @@
 
 import pytest
 
-from glug.studies.bubble_acceleration import MODELS, PUBLISHED, DiscInBox
+from glug.studies.validate.air.bubble_acceleration import MODELS, PUBLISHED, DiscInBox
 
 LIGHT = [d for d in PUBLISHED if d <= 1.0]
 HEAVY = [d for d in PUBLISHED if d >= 1000.0]

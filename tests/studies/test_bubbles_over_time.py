@@ -2,7 +2,7 @@
 
 import pytest
 
-from glug.studies import rising_bubble, water_cooler
+from glug.studies.validate.air import rising_bubble, water_cooler
 
 
 @pytest.mark.slow

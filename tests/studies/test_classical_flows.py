@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from glug.physics import viscosity
-from glug.studies import classical_flows
-from glug.studies.classical_flows import FLOWS, Pipe, TaylorCouette, TaylorGreen, run
+from glug.physics.viscosity import problem as viscosity
 from glug.studies.registry import StudyOptions
+from glug.studies.validate import classical_flows
+from glug.studies.validate.classical_flows import FLOWS, Pipe, TaylorCouette, TaylorGreen, run
 
 
 def worst(flow) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.studies.coiling import JetPath, find_jet, jet_path, reversals
+from glug.studies.validate.coiling import JetPath, find_jet, jet_path, reversals
 
 DX = 0.01
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from glug.geometry.mesh import count_holes
-from glug.studies import export, isolated
+from glug.studies import isolated
+from glug.studies.bench import export
 from glug.studies.registry import BenchOptions
 
 
@@ -37,9 +38,9 @@ def test_a_hundred_large_frames_are_whole_in_one_usd_file_and_never_in_memory_to
 
     folder = str(tmp_path / "run")
     made = isolated.call(
-        "glug.studies.export:make_run", folder=folder, frames=export.FRAMES, triangles=export.TRIANGLES
+        "glug.studies.bench.export:make_run", folder=folder, frames=export.FRAMES, triangles=export.TRIANGLES
     )
-    done = isolated.call("glug.studies.export:measure", folder=folder, to="usd")
+    done = isolated.call("glug.studies.bench.export:measure", folder=folder, to="usd")
     assert done["peak"] < 0.5 * done["bytes"]
     (path,) = (tmp_path / "run" / "export").glob("*.usdc")
     stage = Usd.Stage.Open(str(path))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glug.studies.coiling import reversals
-from glug.studies.jet_2d import HYSTERESIS, axis
 from glug.studies.registry import StudyOptions, run_study
+from glug.studies.validate.coiling import reversals
+from glug.studies.validate.jet_2d import HYSTERESIS, axis
 
 
 def frames(swing: float, landed: bool = True):

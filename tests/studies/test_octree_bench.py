@@ -2,10 +2,10 @@
 
 import pytest
 
-from glug.physics.octree_viscosity import OctreeViscosity
-from glug.physics.viscosity import ViscosityProblem
-from glug.studies.octree_problems import frame
-from glug.studies.octree_viscosity import count
+from glug.physics.viscosity.octree.problem import OctreeViscosity
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.studies.bench.solves.octree_viscosity import count
+from glug.studies.problems.octree import frame
 
 
 @pytest.mark.slow

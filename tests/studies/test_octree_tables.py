@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glug.studies.octree_tables import CASES, COARSEST, OctreeStep
 from glug.studies.registry import StudyOptions, run_study
-from glug.studies.tables import published
+from glug.studies.validate.tables.octree import CASES, COARSEST, OctreeStep
+from glug.studies.validate.tables.published import published
 
 # The 2D tree is only shown in a figure; the sloped errors differ from the published ones by up to a fifth.
 TOLERANCE = {"octree-2d": 0.05, "octree-3d-sloped": 0.25, "octree-3d-enhanced": 0.03}

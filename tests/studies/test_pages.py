@@ -64,9 +64,13 @@ def test_the_page_of_a_bench_has_what_was_measured(tmp_path):
 
 
 def test_the_studies_of_the_source_have_pages():
-    source = {"glug.studies.tables", "glug.studies.stokes_3d", "glug.studies.explicit_substeps"}
+    source = {
+        "glug.studies.validate.tables.published",
+        "glug.studies.validate.tables.stokes_3d",
+        "glug.studies.validate.explicit_substeps",
+    }
     source |= {f"glug.studies.{m}" for m in ("jet_2d", "tilted_boxes", "surface_conditions", "sheet_viscosity")}
-    source |= {"glug.studies.classical_flows"}
+    source |= {"glug.studies.validate.classical_flows"}
     assert {name for name, entry in STUDIES.items() if entry.module in source} <= set(PAGES)
 
 

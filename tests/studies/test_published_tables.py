@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from glug.errors import InputError
-from glug.studies.convergence import Discretised
-from glug.studies.manufactured import PROBLEMS
+from glug.studies.problems.manufactured import PROBLEMS
 from glug.studies.registry import STUDIES, StudyOptions, run_study
-from glug.studies.stokes_3d import REFERENCE, PublishedFlow, Swirl
-from glug.studies.tables import grids, published
+from glug.studies.validate.tables.convergence import Discretised
+from glug.studies.validate.tables.published import grids, published
+from glug.studies.validate.tables.stokes_3d import REFERENCE, PublishedFlow, Swirl
 
 TOLERANCE = {"pressure": 0.02, "viscosity": 0.01, "stokes": 0.01}
 

@@ -3,8 +3,8 @@
 import pytest
 
 from glug.studies.registry import StudyOptions, run_study
-from glug.studies.rigid_bodies import draught, first_share, neutral, restless
-from glug.studies.sinking_sphere import FACTOR, settled_speed, stokes_speed
+from glug.studies.validate.rigid_bodies import draught, first_share, neutral, restless
+from glug.studies.validate.sinking_sphere import FACTOR, settled_speed, stokes_speed
 
 
 def test_added_mass_is_within_the_errors_that_are_stated() -> None:

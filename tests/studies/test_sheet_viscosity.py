@@ -3,7 +3,7 @@
 import numpy as np
 
 from glug.studies.registry import StudyOptions
-from glug.studies.sheet_viscosity import study
+from glug.studies.validate.sheet_viscosity import study
 
 
 def test_folds_appear_and_grow_with_viscosity():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glug.studies.explicit_substeps import DIFFUSION, disc, limit, schemes, substeps
 from glug.studies.registry import StudyOptions, run_study
-from glug.studies.tilted_boxes import stirred_energy
+from glug.studies.validate.explicit_substeps import DIFFUSION, disc, limit, schemes, substeps
+from glug.studies.validate.tilted_boxes import stirred_energy
 
 
 def test_explicit_viscosity_needs_28_steps_where_the_implicit_one_needs_one():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from glug.studies.surface_conditions import beam, beam_values, disc_values
+from glug.studies.validate.surface_conditions import beam, beam_values, disc_values
 
 
 def test_only_a_surface_free_of_traction_lets_a_disc_turn():

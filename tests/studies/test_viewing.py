@@ -3,15 +3,16 @@
 import pytest
 
 from glug.errors import InputError
-from glug.studies import isolated, viewing
+from glug.studies import isolated
+from glug.studies.bench import view as viewing
 from glug.studies.registry import BenchOptions, run_bench
 from glug.view.browser.chromium import require_chromium
 
 
 @pytest.mark.slow
 def test_every_row_is_measured(monkeypatch):
-    monkeypatch.setattr("glug.studies.viewing.TURNS", 1)
-    monkeypatch.setattr("glug.studies.viewing.LIVE_FRAMES", 2)
+    monkeypatch.setattr("glug.studies.bench.view.TURNS", 1)
+    monkeypatch.setattr("glug.studies.bench.view.LIVE_FRAMES", 2)
     said = []
     rows = {row.case: row for row in run_bench("view", BenchOptions(steps=3, resolution=16, say=said.append))}
     browser = {"view/first", "view/scrub", "view/draw"}
@@ -30,6 +31,6 @@ def test_every_row_is_measured(monkeypatch):
 def test_the_server_stays_below_a_gigabyte_over_a_long_run(tmp_path):
     folder, frames, triangles = str(tmp_path / "run"), viewing.FRAMES, viewing.TRIANGLES
     options = {"frames": frames, "triangles": triangles, "with_particles": False}
-    made = isolated.call("glug.studies.export:make_run", folder=folder, **options)
+    made = isolated.call("glug.studies.bench.export:make_run", folder=folder, **options)
     assert made["triangles"] > 0.98 * frames * triangles  # 1 GB of files: more than it may keep
-    assert isolated.call("glug.studies.viewing:receive", folder=folder, frames=frames)["peak"] < 1e9
+    assert isolated.call("glug.studies.bench.view:receive", folder=folder, frames=frames)["peak"] < 1e9

@@ -1,6 +1,6 @@
 """The plane problem: boxes take as few iterations as published on any grid, plain conjugate gradients ever more."""
 
-from glug.studies.viscosity_solve_2d import PUBLISHED, measure
+from glug.studies.bench.solves.viscosity_2d import PUBLISHED, measure
 
 
 def test_iterations_stay_with_boxes_and_grow_without():

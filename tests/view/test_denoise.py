@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from glug.view.denoise import clean_mean
+from glug.view.mitsuba.denoise import clean_mean
 
 NOISE = 0.2
 

@@ -14,7 +14,7 @@ from glug.view.sequence import RenderOptions, render_run
 pytestmark = pytest.mark.slow
 mitsuba = pytest.importorskip("mitsuba", reason="needs the render extra: pip install 'glug[render]'")
 
-from glug.view.mitsuba_engine import MitsubaEngine, choose_variant, creased  # noqa: E402
+from glug.view.mitsuba.engine import MitsubaEngine, choose_variant, creased  # noqa: E402
 
 SIZE = (96, 72)
 CAMERA = Camera(eye=(0.25, 0.45, 1.6), target=(0.0, 0.2, 0.0), fov_degrees=26.0)
@@ -137,7 +137,7 @@ def test_more_samples_are_cleaner():
 
 
 def test_edges_of_a_box_stay_sharp_and_a_ball_smooth():
-    from glug.scene.solid_mesh import rest_mesh
+    from glug.scene.shapes.solid_mesh import rest_mesh
 
     box = {"name": "box", "shape": {"kind": "box", "lower": [-0.4, 0, 0.2], "upper": [0.4, 0.5, 0.3]}}
     ball = {"name": "ball", "shape": {"kind": "sphere", "centre": [0, 0.3, 0], "radius": 0.2}}

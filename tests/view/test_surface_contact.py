@@ -3,7 +3,7 @@
 import numpy as np
 
 import glug.scene
-from glug.view.contact import APART, DEEP, TOUCHING, pressed
+from glug.view.mitsuba.glass_contact import APART, DEEP, TOUCHING, pressed
 
 DX = 0.1
 BALL = {"name": "ball", "clarity": 1.0, "shape": {"kind": "sphere", "centre": [0.0, 0.0, 0.0], "radius": 1.0}}

@@ -4,7 +4,7 @@ import numpy as np
 
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import extract
-from glug.view.voxels import mesh_distance, slab_distance
+from glug.view.trace.voxels import mesh_distance, slab_distance
 
 H = 0.02  # spacing of the samples [m]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from glug.grids import kernels_blocks
 from glug.grids import kernels_coarsen as kernels
+from glug.grids.blocks import active_blocks
 from glug.grids.regular import Offset
-from glug.grids.tiles import active_blocks
 
 # Weights of fine samples 2 I - 3 + o in coarse sample I, o = 0..3, by where samples sit along an axis.
 CELLS = np.array([0.25, 0.75, 0.75, 0.25], np.float32)  # the transpose of linear interpolation

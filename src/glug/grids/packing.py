@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.tiles import HEAD, TILE
+from glug.grids.blocks import HEAD, TILE
 
 WORTH = 0.5  # of the window's cells, above which parts stay where they are
 

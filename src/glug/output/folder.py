@@ -26,7 +26,7 @@ from glug.errors import InputError
 from glug.geometry.sampled import SurfaceMesh
 from glug.output import arrays, atomic, lines, ply
 from glug.output.arrays import Checkpoint
-from glug.output.claim import claim_folder
+from glug.output.destination import claim_folder
 from glug.output.lock import lock_folder
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from glug.errors import InputError
 from glug.output.folder import RunFolder
 from glug.scene import Scene
-from glug.scene.recorded import Recorded, with_motions
+from glug.scene.motions.recorded import Recorded, with_motions
 
 
 def as_run(scene: Scene, run: RunFolder) -> Scene:

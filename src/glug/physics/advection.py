@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glug.geometry.solids import Solid, SolidField, Walls
+from glug.geometry.solids.field import Solid, SolidField, Walls
 from glug.grids.regular import Grid, Staggered
 from glug.particles import kernels
 from glug.particles.seeding import gradient

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from glug.geometry.liquid import liquid_distance
-from glug.geometry.solids import SolidField
+from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Grid, Staggered
 from glug.particles.storage import Particles
 

@@ -1,274 +1,51 @@
-"""Kernels of pressure: cut cells and ghost fluid, components, projection, velocity at solids.
-
-Cell (i, j, k) has its lower faces at the same index. `area` is the open fraction of a face, `link` what couples
-the pressures across it: area, or area / theta towards air, where theta is the distance to the surface in cells.
-Pressure is scaled to a velocity potential q = p dt / (rho dx), so u -= (q_upper - q_lower) / theta.
-"""
+"""Kernels of the velocity around the liquid, at solids and behind cells that walls let go; and of heat."""
 
 import numpy as np
 
 from glug.geometry.kernels import trilinear
 from glug.jit import kernel, prange
 
-LEAST_THETA = np.float32(0.01)
-
 
 @kernel(parallel=True)
-def liquid_cells(phi, ax, ay, az, liquid):
-    """1 where a cell's centre is in the liquid and any of its faces is open."""
-    ni, nj, nk = phi.shape
+def known_faces(axis, liquid, area, known):
+    """1 at the open faces of liquid cells."""
+    ni, nj, nk = known.shape
+    mi, mj, mk = liquid.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
-                opening = ax[i, j, k] + ax[i + 1, j, k] + ay[i, j, k] + ay[i, j + 1, k] + az[i, j, k] + az[i, j, k + 1]
-                liquid[i, j, k] = phi[i, j, k] < np.float32(0.0) and opening > np.float32(0.0)
-
-
-@kernel(inline=True)
-def link_across(area, phi_a, phi_b, liquid_a, liquid_b):
-    if liquid_a and liquid_b:
-        return area
-    if liquid_a or liquid_b:
-        inside, outside = (phi_a, phi_b) if liquid_a else (phi_b, phi_a)
-        theta = inside / (inside - max(outside, np.float32(0.0)))
-        return area / min(max(theta, LEAST_THETA), np.float32(1.0))
-    return np.float32(0.0)
+                a = i - 1 if axis == 0 else i
+                b = j - 1 if axis == 1 else j
+                c = k - 1 if axis == 2 else k
+                wet = False
+                if i < mi and j < mj and k < mk:
+                    wet = liquid[i, j, k] != 0
+                if a >= 0 and b >= 0 and c >= 0:
+                    wet = wet or liquid[a, b, c] != 0
+                known[i, j, k] = wet and area[i, j, k] > np.float32(0.0)
 
 
 @kernel(parallel=True)
-def pressure_links(phi, liquid, ax, ay, az, lx, ly, lz, diagonal):
-    """Links of the interior faces and the matrix diagonal (zero outside the liquid)."""
-    ni, nj, nk = phi.shape
-    for slab in prange(1, ni):
-        i = np.int64(slab)
+def adopt_spray(area, reached, known):
+    """Faces that only particles far from the liquid reach are known as well: spray keeps its own motion."""
+    ni, nj, nk = known.shape
+    for i in prange(ni):
         for j in range(nj):
             for k in range(nk):
-                p, c = phi[i, j, k], liquid[i, j, k]
-                lx[i, j, k] = link_across(ax[i, j, k], phi[i - 1, j, k], p, liquid[i - 1, j, k], c)
-                if j > 0:
-                    ly[i, j, k] = link_across(ay[i, j, k], phi[i, j - 1, k], p, liquid[i, j - 1, k], c)
-                if k > 0:
-                    lz[i, j, k] = link_across(az[i, j, k], phi[i, j, k - 1], p, liquid[i, j, k - 1], c)
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                if liquid[i, j, k]:
-                    diagonal[i, j, k] = (
-                        lx[i, j, k] + lx[i + 1, j, k] + ly[i, j, k] + ly[i, j + 1, k] + lz[i, j, k] + lz[i, j, k + 1]
-                    )
-                else:
-                    diagonal[i, j, k] = np.float32(0.0)
+                if known[i, j, k] == 0 and reached[i, j, k] > np.float32(0.0) and area[i, j, k] > np.float32(0.0):
+                    known[i, j, k] = 1
 
 
 @kernel(parallel=True)
-def divergence_rhs(u, v, w, ax, ay, az, liquid, out):
-    """Minus the net open flux out of every liquid cell, over dx^2 [m/s]."""
-    ni, nj, nk = liquid.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
+def clear_unknown(known, field):
+    """Zero where nothing is known."""
+    ni, nj, nk = known.shape
+    for i in prange(ni):
         for j in range(nj):
             for k in range(nk):
-                if liquid[i, j, k]:
-                    out[i, j, k] = (
-                        ax[i, j, k] * u[i, j, k]
-                        - ax[i + 1, j, k] * u[i + 1, j, k]
-                        + ay[i, j, k] * v[i, j, k]
-                        - ay[i, j + 1, k] * v[i, j + 1, k]
-                        + az[i, j, k] * w[i, j, k]
-                        - az[i, j, k + 1] * w[i, j, k + 1]
-                    )
-                else:
-                    out[i, j, k] = np.float32(0.0)
-
-
-@kernel(parallel=True)
-def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
-    """Add minus the flux of moving solids through the closed part of the faces of liquid cells."""
-    one = np.float32(1.0)
-    ni, nj, nk = liquid.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                if liquid[i, j, k]:
-                    out[i, j, k] += (
-                        (one - ax[i, j, k]) * sx[i, j, k]
-                        - (one - ax[i + 1, j, k]) * sx[i + 1, j, k]
-                        + (one - ay[i, j, k]) * sy[i, j, k]
-                        - (one - ay[i, j + 1, k]) * sy[i, j + 1, k]
-                        + (one - az[i, j, k]) * sz[i, j, k]
-                        - (one - az[i, j, k + 1]) * sz[i, j, k + 1]
-                    )
-
-
-@kernel(parallel=True)
-def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
-    """u -= (q_upper - q_lower) / theta on the open faces of liquid cells.
-
-    In float64: what is rounded here has no divergence, so no later projection would remove it.
-    """
-    ni, nj, nk = liquid.shape
-    zero = np.float32(0.0)
-    for slab in prange(1, ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                if lx[i, j, k] > zero:
-                    slope = np.float64(lx[i, j, k]) / np.float64(ax[i, j, k])
-                    u[i, j, k] -= slope * (q[i, j, k] - q[i - 1, j, k])
-                if j > 0 and ly[i, j, k] > zero:
-                    slope = np.float64(ly[i, j, k]) / np.float64(ay[i, j, k])
-                    v[i, j, k] -= slope * (q[i, j, k] - q[i, j - 1, k])
-                if k > 0 and lz[i, j, k] > zero:
-                    slope = np.float64(lz[i, j, k]) / np.float64(az[i, j, k])
-                    w[i, j, k] -= slope * (q[i, j, k] - q[i, j, k - 1])
-
-
-# -- connected components of the liquid -------------------------------------------------------------------
-
-
-@kernel(inline=True)
-def root_of(parent, c):
-    while parent[c] != c:
-        parent[c] = parent[parent[c]]
-        c = parent[c]
-    return c
-
-
-@kernel(inline=True)
-def join(parent, a, b):
-    a, b = root_of(parent, a), root_of(parent, b)
-    if a < b:
-        parent[b] = a
-    elif b < a:
-        parent[a] = b
-
-
-@kernel
-def label_components(liquid, ax, ay, az, label):
-    """Number the parts of the liquid that are connected through open faces, 0, 1, ...; -1 elsewhere."""
-    ni, nj, nk = liquid.shape
-    zero = np.float32(0.0)
-    parent = label.ravel()
-    for c in range(parent.size):
-        parent[c] = c
-    for i in range(ni):
-        for j in range(nj):
-            for k in range(nk):
-                if liquid[i, j, k]:
-                    c = (i * nj + j) * nk + k
-                    if i > 0 and liquid[i - 1, j, k] and ax[i, j, k] > zero:
-                        join(parent, c, c - nj * nk)
-                    if j > 0 and liquid[i, j - 1, k] and ay[i, j, k] > zero:
-                        join(parent, c, c - nk)
-                    if k > 0 and liquid[i, j, k - 1] and az[i, j, k] > zero:
-                        join(parent, c, c - 1)
-    # A root is the first cell of its part, so it is numbered before the others look it up (as -2 - number).
-    count = 0
-    flat = liquid.ravel()
-    for c in range(parent.size):
-        if not flat[c]:
-            parent[c] = -1
-        elif parent[c] == c:
-            parent[c] = -2 - count
-            count += 1
-        else:
-            r = parent[c]
-            while r >= 0:
-                r = parent[r]
-            parent[c] = r
-    for c in range(parent.size):
-        if parent[c] < -1:
-            parent[c] = -2 - parent[c]
-    return count
-
-
-@kernel
-def component_sums(label, liquid, rhs, lx, ly, lz, cells, opening, total):
-    """Per component: number of cells, links to air, and sum of the right-hand side."""
-    ni, nj, nk = label.shape
-    for i in range(ni):
-        for j in range(nj):
-            for k in range(nk):
-                c = label[i, j, k]
-                if c >= 0:
-                    cells[c] += 1
-                    total[c] += rhs[i, j, k]
-                    if not liquid[i - 1, j, k] if i > 0 else False:
-                        opening[c] += lx[i, j, k]
-                    if not liquid[i + 1, j, k] if i < ni - 1 else False:
-                        opening[c] += lx[i + 1, j, k]
-                    if not liquid[i, j - 1, k] if j > 0 else False:
-                        opening[c] += ly[i, j, k]
-                    if not liquid[i, j + 1, k] if j < nj - 1 else False:
-                        opening[c] += ly[i, j + 1, k]
-                    if not liquid[i, j, k - 1] if k > 0 else False:
-                        opening[c] += lz[i, j, k]
-                    if not liquid[i, j, k + 1] if k < nk - 1 else False:
-                        opening[c] += lz[i, j, k + 1]
-
-
-@kernel(parallel=True)
-def carried_volume(start, volume, scale, out):
-    """Sum of the particles' volumes in each cell, times `scale`."""
-    ni, nj, nk = out.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = (i * nj + j) * nk + k
-                total = np.float32(0.0)
-                for n in range(start[c], start[c + 1]):
-                    total += volume[n, 0]
-                out[i, j, k] = total * scale
-
-
-@kernel
-def component_volumes(label, carried, held, least, total_carried, total_held):
-    """Carried and held volume around the cells of each component."""
-    flat, c, h = label.ravel(), carried.ravel(), held.ravel()
-    for n in range(flat.size):
-        p = flat[n]
-        if p >= 0 and h[n] >= least:
-            total_carried[p] += c[n]
-            total_held[p] += h[n]
-
-
-@kernel(parallel=True)
-def add_expansion(label, openness, carried, held, whole, least, dead, gain, most, scale, rhs):
-    """rhs += scale times the relative growth that makes held volume the carried one.
-
-    The error of a cell's component (`whole`) counts fully, that of its surroundings only beyond `dead`.
-    """
-    ni, nj, nk = label.shape
-    zero = np.float32(0.0)
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = label[i, j, k]
-                if c >= 0 and held[i, j, k] >= least:
-                    excess = carried[i, j, k] / held[i, j, k] - np.float32(1.0)
-                    excess = max(excess - dead, zero) + min(excess + dead, zero) + whole[c]
-                    rhs[i, j, k] += scale * openness[i, j, k] * min(max(gain * excess, -most), most)
-
-
-@kernel(parallel=True)
-def add_per_component(label, amount, rhs):
-    """rhs += amount of the cell's component."""
-    ni, nj, nk = label.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = label[i, j, k]
-                if c >= 0:
-                    rhs[i, j, k] += amount[c]
-
-
-# -- velocity at solids -----------------------------------------------------------------------------------
+                if known[i, j, k] == 0:
+                    field[i, j, k] = np.float32(0.0)
 
 
 @kernel(parallel=True)
@@ -330,48 +107,62 @@ def stick_to_solids(axis, area, nodes, s, moving, u):
 
 
 @kernel(parallel=True)
-def known_faces(axis, liquid, area, known):
-    """1 at the open faces of liquid cells."""
-    ni, nj, nk = known.shape
-    mi, mj, mk = liquid.shape
+def beside_freed(freed, liquid, out):
+    """out = the freed cells, and the cells next to them (corners too) that are not liquid."""
+    ni, nj, nk = freed.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
-                a = i - 1 if axis == 0 else i
-                b = j - 1 if axis == 1 else j
-                c = k - 1 if axis == 2 else k
-                wet = False
-                if i < mi and j < mj and k < mk:
-                    wet = liquid[i, j, k] != 0
-                if a >= 0 and b >= 0 and c >= 0:
-                    wet = wet or liquid[a, b, c] != 0
-                known[i, j, k] = wet and area[i, j, k] > np.float32(0.0)
+                found = freed[i, j, k] != 0
+                if not found and liquid[i, j, k] == 0:
+                    for a in range(max(i - 1, 0), min(i + 2, ni)):
+                        for b in range(max(j - 1, 0), min(j + 2, nj)):
+                            for c in range(max(k - 1, 0), min(k + 2, nk)):
+                                found = found or freed[a, b, c] != 0
+                out[i, j, k] = found
+
+
+@kernel(inline=True)
+def along_normal(nodes, x, y, z, u, v, w):
+    """The slope of the solid distance times a velocity: positive where it leads out of the solid."""
+    half = np.float32(0.5)
+    gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
+    gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
+    gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
+    out = gx * trilinear(u, x, y - half, z - half)
+    return out + gy * trilinear(v, x - half, y, z - half) + gz * trilinear(w, x - half, y - half, z)
 
 
 @kernel(parallel=True)
-def adopt_spray(area, reached, known):
-    """Faces that only particles far from the liquid reach are known as well: spray keeps its own motion."""
-    ni, nj, nk = known.shape
-    for i in prange(ni):
+def let_go(axis, area, nodes, beside, u, v, w, sx, sy, sz, moving, own, out):
+    """At closed faces of `axis` and those in solids, beside cells that open, take the liquid's velocity `own`.
+
+    Only where it leads away from the solid. u, v, w are the extrapolated velocity (`own` the one of `axis`), sx, sy,
+    sz the solid's (read only when `moving`).
+    """
+    ni, nj, nk = out.shape
+    mi, mj, mk = beside.shape
+    di, dj, dk = axis == 0, axis == 1, axis == 2
+    half, zero = np.float32(0.5), np.float32(0.0)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        x = np.float32(i) if axis == 0 else np.float32(i) + half
         for j in range(nj):
+            y = np.float32(j) if axis == 1 else np.float32(j) + half
             for k in range(nk):
-                if known[i, j, k] == 0 and reached[i, j, k] > np.float32(0.0) and area[i, j, k] > np.float32(0.0):
-                    known[i, j, k] = 1
-
-
-@kernel(parallel=True)
-def clear_unknown(known, field):
-    """Zero where nothing is known."""
-    ni, nj, nk = known.shape
-    for i in prange(ni):
-        for j in range(nj):
-            for k in range(nk):
-                if known[i, j, k] == 0:
-                    field[i, j, k] = np.float32(0.0)
-
-
-# -- heat -------------------------------------------------------------------------------------------------
+                near = i < mi and j < mj and k < mk and beside[i, j, k] != 0
+                near = near or (i >= di and j >= dj and k >= dk and beside[i - di, j - dj, k - dk] != 0)
+                if not near:
+                    continue
+                z = np.float32(k) if axis == 2 else np.float32(k) + half
+                if area[i, j, k] > zero and trilinear(nodes, x, y, z) > zero:
+                    continue
+                away = along_normal(nodes, x, y, z, u, v, w)
+                if moving:
+                    away -= along_normal(nodes, x, y, z, sx, sy, sz)
+                if away > zero:
+                    out[i, j, k] = own[i, j, k]
 
 
 @kernel(parallel=True)

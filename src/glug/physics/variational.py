@@ -29,7 +29,7 @@ from scipy.sparse.csgraph import connected_components
 from glug.errors import InputError, SolverError
 from glug.grids.operators import AXIS, Operators
 from glug.physics.weights import Fractions
-from glug.solvers.sparse import AMG, DIRECT, solve_general, solve_positive, solve_saddle
+from glug.solvers.assembled.krylov import AMG, DIRECT, solve_general, solve_positive, solve_saddle
 from glug.solvers.stats import SolveStats
 
 Form = Literal["auto", "stress", "velocity", "kkt"]

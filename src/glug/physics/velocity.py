@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from glug.geometry.solids import SolidField
+from glug.geometry.solids.field import SolidField
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid, Staggered
-from glug.physics import kernels, kernels_separation
+from glug.physics import kernels
 
 
 def extend(
@@ -48,7 +48,7 @@ def extend(
             kernels.slip_at_solids(a, solid.area[a], solid.distance, h, *outside, *wall, moving, velocity[a])
     if freed is not None and freed.any():
         beside = np.empty_like(freed)
-        kernels_separation.spread(freed, liquid, beside)
+        kernels.beside_freed(freed, liquid, beside)
         for a in grid.axes:
             fields = *outside, *wall, moving, outside[a]
-            kernels_separation.let_go(a, solid.area[a], solid.distance, beside, *fields, velocity[a])
+            kernels.let_go(a, solid.area[a], solid.distance, beside, *fields, velocity[a])

@@ -5,12 +5,12 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from glug.scene.booleans import Shape
-from glug.scene.mesh_sequence import MeshSequence
 from glug.scene.model import Colour, Fraction, Model, NonNegative, Positive, SlipLength, Vector, fail
-from glug.scene.motion import Motion, Static
-from glug.scene.shapes import Direction
-from glug.scene.transform import Bounds, moved_bounds
+from glug.scene.motions.scripted import Motion, Static
+from glug.scene.shapes.combined import Shape
+from glug.scene.shapes.primitives import Direction
+from glug.scene.shapes.sequence import MeshSequence
+from glug.scene.shapes.transform import Bounds, moved_bounds
 
 
 class Volume(Model):

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_serializer, 
 
 from glug.scene.materials import MATERIALS
 from glug.scene.model import Colour, Fraction, Model, NonNegative, Number, Positive, fail, nearest
-from glug.scene.shapes import Direction
-from glug.scene.transform import unit
+from glug.scene.shapes.primitives import Direction
+from glug.scene.shapes.transform import unit
 
 Table = tuple[tuple[Number, Positive], ...]
 

@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from glug.errors import SceneError
 from glug.scene.bodies import Sink, Solid, Source, Volume
 from glug.scene.body_checks import check_bodies
-from glug.scene.choices import Camera, Output, Solver, Surface
 from glug.scene.liquids import Liquid
 from glug.scene.messages import one_line
 from glug.scene.model import Count, Model, NonNegative, Positive, SlipLength, Vector, fail, nearest, two_or_three
+from glug.scene.settings import Camera, Output, Solver, Surface
 
 MOST_AIR = 0.1  # density of two-phase air over that of the lightest liquid
 SIDES = ("left", "right", "bottom", "top", "back", "front")

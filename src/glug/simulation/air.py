@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.physics.bubble_tracking import Tracked, follow
-from glug.physics.bubbles import Bubbles
-from glug.physics.pressure import PressureProblem
-from glug.physics.surface_shift import LEAST, shift_surfaces
+from glug.physics.air.bubbles import Bubbles
+from glug.physics.air.surface_shift import LEAST, shift_surfaces
+from glug.physics.air.tracking import Tracked, follow
+from glug.physics.pressure.problem import PressureProblem
 from glug.simulation.state import State
 
 

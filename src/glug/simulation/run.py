@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from glug.output import RunFolder
-from glug.output.claim import claim_folder
+from glug.output.destination import claim_folder
 from glug.scene import Scene, to_toml
 from glug.simulation.frame import Frame, StepStats
 from glug.simulation.interrupts import Interrupts

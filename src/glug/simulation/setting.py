@@ -6,15 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from glug.geometry.solids import SolidField, Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
+from glug.grids.blocks import TILE
 from glug.grids.regular import Grid
-from glug.grids.tiles import TILE
 from glug.scene import Scene
 from glug.scene.bodies import Solid
-from glug.scene.free_motion import FreeMotion
+from glug.scene.motions.free import FreeMotion
 from glug.scene.schema import SIDES
-from glug.simulation.contact import Contact
-from glug.simulation.rigid_bodies import body_sheets
+from glug.simulation.bodies.contact import Contact
+from glug.simulation.bodies.motion import body_sheets
 
 BORDER = 3  # cells of a window behind a wall
 THIN_LIQUID = 0.01  # mu / (rho dx^2 fps) below which `auto` leaves viscosity out: a boundary layer of cells/10

@@ -15,7 +15,7 @@ from glug.grids.regular import Grid
 from glug.particles import transfer
 from glug.scene import Scene, load
 from glug.simulation.frame import BodyPose, Frame, StepStats
-from glug.simulation.pouring import initial_state
+from glug.simulation.inflow import initial_state
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
 from glug.simulation.step import Step

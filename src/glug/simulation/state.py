@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glug.particles.storage import Particles
-from glug.physics.bubble_tracking import FIRST_NAME, BubbleMemory
-from glug.scene.free_motion import FreeMotion
+from glug.physics.air.tracking import FIRST_NAME, BubbleMemory
+from glug.scene.motions.free import FreeMotion
 
 BODY_ARRAYS = ("R", "centre", "rest", "velocity_of_centre", "spin")  # in the order of FreeMotion's fields
 

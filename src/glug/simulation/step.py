@@ -10,27 +10,27 @@ import numpy as np
 from glug.errors import SolverError
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import band_of, fill_hidden, liquid_distance
-from glug.geometry.solids import SolidField
+from glug.geometry.solids.field import SolidField
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.particles import transfer
 from glug.particles.seeding import limit_per_cell
 from glug.physics import advection, heat
+from glug.physics.affine.projection import TiledPressure
+from glug.physics.air.two_phase import affine_air, two_phase_problem
 from glug.physics.densities import distance_of, mobility_of
-from glug.physics.octree_viscosity import Adapted, OctreeViscosity, bent_cells, worthwhile
-from glug.physics.pressure import PressureProblem
-from glug.physics.rigid import RigidBodies
-from glug.physics.scene_stokes import solve_stokes
-from glug.physics.tiles import TiledPressure
-from glug.physics.two_phase import affine_air, two_phase_problem
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.pressure.volume import VolumeCorrection
+from glug.physics.rigid.bodies import RigidBodies
+from glug.physics.stokes.scene import solve_stokes
 from glug.physics.velocity import extend
-from glug.physics.viscosity import ViscosityProblem
-from glug.physics.volume import VolumeCorrection
+from glug.physics.viscosity.octree.problem import Adapted, OctreeViscosity, bent_cells, worthwhile
+from glug.physics.viscosity.problem import ViscosityProblem
 from glug.scene.bodies import Solid, Source
 from glug.simulation.air import ClosedAir
+from glug.simulation.bodies.motion import coast, reduced
 from glug.simulation.frame import StepStats
-from glug.simulation.pouring import drain, pour
-from glug.simulation.rigid_bodies import coast, reduced
+from glug.simulation.inflow import drain, pour
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
 from glug.solvers.stats import SolveStats

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glug.errors import SolverError
+from glug.solvers.assembled.direct import factorise
 from glug.solvers.cg import Preconditioner, System, Vector, largest, solve_with_fallback, zeros_like
-from glug.solvers.direct import factorise
 from glug.solvers.stats import SolveStats
 
 TURNS = 60  # at most; a dozen are usual from a cold start

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from glug.grids.tiles import TILE
+from glug.grids.blocks import TILE
 from glug.solvers import kernels
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import Level

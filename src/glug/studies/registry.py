@@ -42,11 +42,11 @@ class Entry:
     needs_run: bool = False  # measures a run folder, given by --run
 
 
-TABLES = "glug.studies.tables"
-FLOWS = "glug.studies.classical_flows"
-BODIES = "glug.studies.rigid_bodies"
-SURFACE = "glug.studies.surface_conditions"
-OCTREE = "glug.studies.octree_tables"
+TABLES = "glug.studies.validate.tables.published"
+FLOWS = "glug.studies.validate.classical_flows"
+BODIES = "glug.studies.validate.rigid_bodies"
+SURFACE = "glug.studies.validate.surface_conditions"
+OCTREE = "glug.studies.validate.tables.octree"
 
 STUDIES: Mapping[str, Entry] = {
     "pressure-free-surface": Entry(TABLES, "Batty 2010, Table 4.1: projection of a free disc of liquid"),
@@ -57,70 +57,105 @@ STUDIES: Mapping[str, Entry] = {
     "stokes-walls": Entry(TABLES, "Batty 2010, Table 4.6: Stokes flow between circular walls"),
     "stokes-mixed": Entry(TABLES, "Batty 2010, Table 4.7: Stokes flow around a disc, inside a free surface"),
     "stokes-moving-walls": Entry(TABLES, "Batty 2010, Table 4.8: Stokes flow between walls, one of them spinning"),
-    "stokes-3d": Entry("glug.studies.stokes_3d", "Batty 2010, Table 4.9: Stokes flow of a ball around a ball, orders"),
+    "stokes-3d": Entry(
+        "glug.studies.validate.tables.stokes_3d", "Batty 2010, Table 4.9: Stokes flow of a ball around a ball, orders"
+    ),
     "octree-2d": Entry(OCTREE, "Goldade 2021, Tables 5.1 and 5.2: viscosity on a quadtree"),
     "octree-3d-sloped": Entry(OCTREE, "Goldade 2021, Tables 5.3 and 5.5: octree viscosity with sloped gradients"),
     "octree-3d-enhanced": Entry(OCTREE, "Goldade 2021, Tables 5.4 and 5.6: octree viscosity with enhanced gradients"),
-    "octree-beam": Entry("glug.studies.octree_beam", "a beam sags: octrees against the regular grid"),
-    "jet-2d": Entry("glug.studies.jet_2d", "a plane jet with the Stokes solver: folds when thick, not when thin"),
-    "explicit-substeps": Entry(
-        "glug.studies.explicit_substeps", "steps that explicit and mixed viscosity need, against one"
+    "octree-beam": Entry("glug.studies.validate.octree_beam", "a beam sags: octrees against the regular grid"),
+    "jet-2d": Entry(
+        "glug.studies.validate.jet_2d", "a plane jet with the Stokes solver: folds when thick, not when thin"
     ),
-    "exactness": Entry("glug.studies.exactness", "rest, rigid motion, prescribed pressure: exact but for rounding"),
-    "rotated-vortex": Entry("glug.studies.tilted_boxes", "a vortex in a tilted box: volumes, areas and whole cells"),
+    "explicit-substeps": Entry(
+        "glug.studies.validate.explicit_substeps", "steps that explicit and mixed viscosity need, against one"
+    ),
+    "exactness": Entry(
+        "glug.studies.validate.exactness", "rest, rigid motion, prescribed pressure: exact but for rounding"
+    ),
+    "rotated-vortex": Entry(
+        "glug.studies.validate.tilted_boxes", "a vortex in a tilted box: volumes, areas and whole cells"
+    ),
     "paddle": Entry(
-        "glug.studies.tilted_boxes", "gas stirred by a paddle at all angles: volumes, areas and whole cells"
+        "glug.studies.validate.tilted_boxes", "gas stirred by a paddle at all angles: volumes, areas and whole cells"
     ),
     "taylor-couette": Entry(FLOWS, "oil between turning cylinders that cut cells, in 3D: velocity against the formula"),
-    "slip": Entry("glug.studies.slip", "slip lengths: oil between turning cylinders, a block of honey on a slope"),
+    "slip": Entry(
+        "glug.studies.validate.slip", "slip lengths: oil between turning cylinders, a block of honey on a slope"
+    ),
     "taylor-green": Entry(FLOWS, "a vortex decays between slip walls, in 3D: velocity against the formula"),
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),
     "rotating-disc": Entry(SURFACE, "a thick disc turns freely: spin left with three conditions at the surface"),
     "beam-conditions": Entry(SURFACE, "a thick beam on a wall sags: tip with three conditions at the surface"),
     "ball-in-circle": Entry(
-        "glug.studies.tiles", "Goldade 2021, Figure 4.11: liquid in affine tiles, and in one stiff region"
+        "glug.studies.validate.air.affine_tiles",
+        "Goldade 2021, Figure 4.11: liquid in affine tiles, and in one stiff region",
     ),
     "bubble-acceleration": Entry(
-        "glug.studies.bubble_acceleration", "Goldade 2021, section 4.2: a disc of any density sets off in a box"
+        "glug.studies.validate.air.bubble_acceleration",
+        "Goldade 2021, section 4.2: a disc of any density sets off in a box",
     ),
     "added-mass": Entry(BODIES, "a cylinder set in motion in a cylinder of liquid: the mass it carries along"),
     "floating": Entry(BODIES, "boxes in water: draught against Archimedes, and rest at densities of 0.01 to 10"),
     "tight-channel": Entry(BODIES, "a heavy box in a tube with gaps of half a cell, and on whole cells"),
     "sinking-sphere": Entry(
-        "glug.studies.sinking_sphere", "a ball sinks in a cylinder of thick liquid: Stokes' speed and the wall's factor"
+        "glug.studies.validate.sinking_sphere",
+        "a ball sinks in a cylinder of thick liquid: Stokes' speed and the wall's factor",
     ),
-    "splash-tank": Entry("glug.studies.tiles", "Goldade 2021, Figure 4.12: a splash in affine tiles, after a second"),
-    "sinking-bubble": Entry("glug.studies.sinking_bubble", "a heavy bubble sinks: affine against two phases"),
-    "rising-bubble": Entry("glug.studies.rising_bubble", "a bubble rises and breaks up: drift of its volumes"),
+    "splash-tank": Entry(
+        "glug.studies.validate.air.affine_tiles", "Goldade 2021, Figure 4.12: a splash in affine tiles, after a second"
+    ),
+    "sinking-bubble": Entry(
+        "glug.studies.validate.air.sinking_bubble", "a heavy bubble sinks: affine against two phases"
+    ),
+    "rising-bubble": Entry(
+        "glug.studies.validate.air.rising_bubble", "a bubble rises and breaks up: drift of its volumes"
+    ),
     "water-cooler": Entry(
-        "glug.studies.water_cooler", "a bottle empties: minima of its outflow with bubbles and in a vacuum"
+        "glug.studies.validate.air.water_cooler", "a bottle empties: minima of its outflow with bubbles and in a vacuum"
     ),
     "sheet-viscosity": Entry(
-        "glug.studies.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
+        "glug.studies.validate.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
     ),
     "coiling": Entry(
-        "glug.studies.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
+        "glug.studies.validate.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
     ),
 }
 
 BENCHES: Mapping[str, Entry] = {
-    "bodies": Entry("glug.studies.many_bodies", "projection of a tank with 100 rigid bodies, known and coupled"),
-    "bubbles": Entry("glug.studies.bubble_solve", "projections with bubbles, two phases and a free surface"),
-    "export": Entry("glug.studies.export", "100 frames of 100 thousand triangles in every format: seconds, memory"),
-    "memory": Entry("glug.studies.memory", "whole runs: peak memory beside the budget and what glug check predicts"),
-    "octree-viscosity": Entry(
-        "glug.studies.octree_viscosity", "a viscous solve of several scenes on the regular grid and on octrees"
+    "bodies": Entry(
+        "glug.studies.bench.solves.bodies", "projection of a tank with 100 rigid bodies, known and coupled"
     ),
-    "render": Entry("glug.studies.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"),
-    "pressure-solve": Entry("glug.studies.pressure_solve", "projection of a splash by every solver"),
-    "separation": Entry("glug.studies.separation", "projection between walls that let go, beside ordinary ones"),
-    "step": Entry("glug.studies.step", "dam-break: seconds per stage, scaling with threads, memory"),
-    "tiles": Entry("glug.studies.tile_solve", "projection of a deep pool with affine tiles and without"),
-    "view": Entry("glug.studies.viewing", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"),
-    "viscous-scenes": Entry("glug.studies.viscous_scenes", "viscous scenes: seconds per viscosity solve and per step"),
-    "viscosity-solve": Entry("glug.studies.viscosity_solve", "the published viscosity problem by every solver"),
+    "bubbles": Entry("glug.studies.bench.solves.bubbles", "projections with bubbles, two phases and a free surface"),
+    "export": Entry(
+        "glug.studies.bench.export", "100 frames of 100 thousand triangles in every format: seconds, memory"
+    ),
+    "memory": Entry(
+        "glug.studies.bench.memory", "whole runs: peak memory beside the budget and what glug check predicts"
+    ),
+    "octree-viscosity": Entry(
+        "glug.studies.bench.solves.octree_viscosity",
+        "a viscous solve of several scenes on the regular grid and on octrees",
+    ),
+    "render": Entry(
+        "glug.studies.bench.render", "one 640x480 picture of the honey coil: seconds and memory by renderer"
+    ),
+    "pressure-solve": Entry("glug.studies.bench.solves.pressure", "projection of a splash by every solver"),
+    "separation": Entry(
+        "glug.studies.bench.solves.separation", "projection between walls that let go, beside ordinary ones"
+    ),
+    "step": Entry("glug.studies.bench.step", "dam-break: seconds per stage, scaling with threads, memory"),
+    "tiles": Entry("glug.studies.bench.solves.tiles", "projection of a deep pool with affine tiles and without"),
+    "view": Entry(
+        "glug.studies.bench.view", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"
+    ),
+    "viscous-scenes": Entry(
+        "glug.studies.bench.viscous_scenes", "viscous scenes: seconds per viscosity solve and per step"
+    ),
+    "viscosity-solve": Entry("glug.studies.bench.solves.viscosity", "the published viscosity problem by every solver"),
     "viscosity-solve-2d": Entry(
-        "glug.studies.viscosity_solve_2d", "the published plane viscosity problem, assembled: iterations by smoother"
+        "glug.studies.bench.solves.viscosity_2d",
+        "the published plane viscosity problem, assembled: iterations by smoother",
     ),
 }
 

@@ -2,9 +2,9 @@
 
 from glug.view.camera import Camera, automatic_camera
 from glug.view.material import Material
-from glug.view.picture import render
 from glug.view.preview import assemble, png_bytes, write_preview
 from glug.view.scene_pictures import ScenePictures
+from glug.view.trace.picture import render
 
 __all__ = [
     "Camera",

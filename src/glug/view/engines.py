@@ -10,7 +10,7 @@ from glug.scene import Scene
 from glug.view.camera import Camera
 from glug.view.material import Material
 from glug.view.scene_pictures import ScenePictures
-from glug.view.voxels import mesh_distance, slab_distance
+from glug.view.trace.voxels import mesh_distance, slab_distance
 
 Moment = tuple[SurfaceMesh, float]  # a surface and its time [s]
 

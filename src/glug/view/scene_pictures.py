@@ -7,13 +7,13 @@ import numpy as np
 from glug.geometry.sampled import SampledDistance, sample_box
 from glug.scene import Scene
 from glug.scene.bodies import Solid
-from glug.scene.motion import Pose
-from glug.scene.recorded import Recorded, with_motions
+from glug.scene.motions.recorded import Recorded, with_motions
+from glug.scene.motions.scripted import Pose
 from glug.view.camera import Camera
-from glug.view.flat import flat_picture
 from glug.view.framing import scene_camera
 from glug.view.material import ColouredSolid, Material
-from glug.view.picture import render
+from glug.view.trace.flat import flat_picture
+from glug.view.trace.picture import render
 
 SOLID_SAMPLES = 96  # along the longest side of a solid, at most
 SAMPLES_PER_CELL = 4  # of the scene's grid, at most

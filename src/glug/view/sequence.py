@@ -208,7 +208,7 @@ def _engine(
     if wanted == "plain":
         return PlainEngine(scene, camera, material, options.size)
     require("mitsuba", "render", "rendering with Mitsuba")
-    from glug.view.mitsuba_engine import MitsubaEngine
+    from glug.view.mitsuba.engine import MitsubaEngine
 
     engine = MitsubaEngine(scene, camera, material, options.size, options.samples)
     if engine.variant.startswith("scalar"):

@@ -16,7 +16,7 @@ from glug.output.motions import as_run
 from glug.output.ply import check_ply
 from glug.scene import Scene, load
 from glug.scene.bodies import Solid
-from glug.scene.solid_mesh import Triangles, rest_mesh
+from glug.scene.shapes.solid_mesh import Triangles, rest_mesh
 
 Pose = tuple[np.ndarray, np.ndarray]
 NEEDED = ("position", "velocity", "id", "volume")  # of particles; exports have places of their own for them

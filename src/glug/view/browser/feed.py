@@ -132,7 +132,7 @@ class Feed:
         time = index / description.fps if solid.sequence is not None else 0.0
 
         def make() -> bytes:
-            from glug.scene.solid_mesh import rest_mesh
+            from glug.scene.shapes.solid_mesh import rest_mesh
 
             vertices, triangles = rest_mesh(solid, description.domain, time)
             return pack({"number": number}, {"position": vertices, "triangle": triangles})

@@ -1,0 +1,173 @@
+"""Constraint bubbles: every closed part of the air has one pressure, and the net flux that is asked of it.
+
+The pressures lambda of the bubbles are eliminated from
+
+    [ A   -B ] [ q      ]   [ b ]
+    [ -B'  C ] [ lambda ] = [ w ]        B: links of liquid cells to bubbles, C: their sums
+
+which leaves (A - B C^-1 B') q = b + B C^-1 w over the liquid cells, A as without bubbles (Goldade 2021, section 4.1).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from glug.geometry.solids.field import SolidField
+from glug.grids.regular import Staggered
+from glug.physics.air import kernels as air_kernels
+from glug.physics.air.regions import AirRegions
+from glug.physics.pressure import kernels
+from glug.physics.pressure.components import Components
+from glug.solvers.cg import Vector
+from glug.solvers.low_rank import LowRank, Rows
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The faces through which liquid cells are linked to air, sorted by region."""
+
+    cell: np.ndarray  # flat index of the liquid cell
+    region: np.ndarray
+    link: np.ndarray  # float64
+
+    @classmethod
+    def find(cls, regions: AirRegions, liquid: np.ndarray, links: Staggered) -> "Contacts":
+        count = air_kernels.count_contacts(regions.label, liquid, *links)
+        cell, region, link = np.empty(count, np.int64), np.empty(count, np.int32), np.empty(count)
+        air_kernels.list_contacts(regions.label, liquid, *links, cell, region, link)
+        order = np.argsort(region, kind="stable")
+        return cls(cell[order], region[order], link[order])
+
+
+class Bubbles:
+    """The closed air regions that liquid touches, coupled to a pressure problem.
+
+    `regions` are all; `number` gives the regions that are bubbles. A group is what is connected by liquid and bubbles;
+    one that reaches no open air can only have a right-hand side that sums to zero.
+    """
+
+    def __init__(self, regions: AirRegions, liquid: np.ndarray, components: Components, links: Staggered, mask: Vector):
+        self.regions, self.liquid, self.components, self.links = regions, liquid, components, links
+        contacts = Contacts.find(regions, liquid, links)
+        self.strength = np.bincount(contacts.region, contacts.link, len(regions))
+        self.faces = np.bincount(contacts.region, minlength=len(regions))  # towards liquid, of every region
+        self.number = np.flatnonzero((self.strength > 0.0) & ~regions.open)
+        self.C = self.strength[self.number]
+        ends = np.searchsorted(contacts.region, np.arange(len(regions) + 1))
+        self._rows: list[Rows] = [
+            (contacts.cell[ends[r] : ends[r + 1]], contacts.link[ends[r] : ends[r + 1]]) for r in self.number
+        ]
+        self._mask = mask
+        self.growth: np.ndarray | None = None  # [m3/s] that every region is to gain
+        self.low_rank = LowRank(mask, self._rows, -1.0 / self.C.reshape(-1, 1, 1))
+        self._group(contacts)
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def _group(self, contacts: Contacts) -> None:
+        """Number the groups of liquid components and bubbles, and see which of them reach open air."""
+        parts, bubbles = len(self.components.cells), len(self)
+        as_bubble = np.full(len(self.regions), -1)
+        as_bubble[self.number] = np.arange(bubbles)
+        part = self.components.label.ravel()[contacts.cell]
+        bubble = as_bubble[contacts.region]
+        inner = bubble >= 0
+        n = parts + bubbles
+        graph = sparse.coo_matrix((np.ones(inner.sum()), (part[inner], parts + bubble[inner])), shape=(n, n))
+        count, group = connected_components(graph, directed=False)
+        self._groups, self._part_group, self._bubble_group = count, group[:parts], group[parts:]
+        self.pinned = np.zeros(count, dtype=bool)
+        self.pinned[self._part_group[part[~inner]]] = True
+
+    @property
+    def unfixed(self) -> np.ndarray:
+        """The number of the group without open air that every liquid component belongs to, -1 where there is none."""
+        return np.where(self.pinned, -1, np.arange(self._groups))[self._part_group]
+
+    @property
+    def anchors(self) -> np.ndarray:
+        """Whether a bubble is the largest of a group without open air.
+
+        Such a group knows its pressures up to a constant. A preconditioner that takes this bubble for open air is
+        definite, and no worse: the matrices differ by rank one, so all eigenvalues but that of the constant interlace.
+        """
+        found = np.zeros(len(self), dtype=bool)
+        order = np.argsort(-self.regions.cells[self.number], kind="stable")
+        groups, first = np.unique(self._bubble_group[order], return_index=True)
+        found[order[first[~self.pinned[groups]]]] = True
+        return found
+
+    def only(self, chosen: np.ndarray) -> LowRank:
+        """The bubbles where `chosen`, alone."""
+        which = np.flatnonzero(chosen)
+        return LowRank(self._mask, [self._rows[b] for b in which], -1.0 / self.C[which].reshape(-1, 1, 1))
+
+    def cells_of(self, chosen: np.ndarray) -> np.ndarray:
+        """1 in the cells of the bubbles where `chosen` (uint8)."""
+        wanted = np.zeros(len(self.regions), np.uint8)
+        wanted[self.number[chosen]] = 1
+        out = np.empty_like(self.liquid)
+        air_kernels.mark_regions(self.regions.label, wanted, out)
+        return out
+
+    def matrix(self, A: sparse.spmatrix, mask: np.ndarray) -> sparse.spmatrix:
+        """The whole matrix over the liquid cells and then the bubbles, as `scipy.sparse` (the reference)."""
+        number = np.cumsum(mask.ravel() > 0) - 1
+        cell = np.concatenate([number[c] for c, _ in self._rows]) if len(self) else np.zeros(0, int)
+        link = np.concatenate([k for _, k in self._rows]) if len(self) else np.zeros(0)
+        bubble = np.repeat(np.arange(len(self)), [len(c) for c, _ in self._rows])
+        B = sparse.coo_matrix((link, (cell, bubble)), shape=(A.shape[0], len(self))).tocsr()
+        return sparse.bmat([[A, -B], [-B.T, sparse.diags(self.C)]], format="csr")
+
+    def outflow(self, velocity: Staggered, solid: SolidField) -> np.ndarray:
+        """What every bubble loses to liquid and moving solids, over dx^2 [m/s]."""
+        layers = np.zeros((self.liquid.shape[0], len(self.regions)))
+        air_kernels.outflow(self.regions.label, self.liquid, *velocity, *solid.area, layers)
+        if solid.velocity is not None and solid.clear is not None:
+            air_kernels.solid_outflow(self.regions.label, *solid.velocity, *solid.clear, layers)
+        return layers.sum(axis=0)[self.number]
+
+    def right_hand_side(self, rhs: np.ndarray, velocity: Staggered, solid: SolidField, dx: float) -> np.ndarray:
+        """w, of the bubbles, when `rhs` is that of the liquid; it is made consistent, in place."""
+        growth = np.zeros(len(self)) if self.growth is None else self.growth[self.number] / dx**2
+        w = growth - self.outflow(velocity, solid)
+        self._balance(rhs, w, growth)
+        return w
+
+    def _balance(self, rhs: np.ndarray, w: np.ndarray, growth: np.ndarray) -> None:
+        """Make the right-hand sides of groups without open air sum to zero, in place.
+
+        What bubbles are to grow is taken from the liquid; the rest, of solids that compress the group, is shared by
+        all its cells.
+        """
+        if self.pinned.all():
+            return
+        cells, _, total = self.components.sums(rhs, self.liquid, self.links)
+        count = self._groups
+        liquid_cells = np.bincount(self._part_group, cells, count)
+        air_cells = np.bincount(self._bubble_group, self.regions.cells[self.number], count)
+        sums = np.bincount(self._part_group, total, count) + np.bincount(self._bubble_group, w, count)
+        grown = np.bincount(self._bubble_group, growth, count)
+        share = np.where(self.pinned, 0.0, -(sums - grown) / np.maximum(liquid_cells + air_cells, 1))
+        taken = np.where(self.pinned, 0.0, -grown / np.maximum(liquid_cells, 1))
+        amount = (share + taken)[self._part_group].astype(np.float32)
+        kernels.add_per_component(self.components.label, amount, rhs)
+        # The bubbles take what rounding to float32 has left, so that the sum is zero.
+        _, _, total = self.components.sums(rhs, self.liquid, self.links)
+        w += share[self._bubble_group] * self.regions.cells[self.number]
+        rest = np.bincount(self._part_group, total, count) + np.bincount(self._bubble_group, w, count)
+        weight = np.maximum(np.bincount(self._bubble_group, self.C, count), 1e-30)
+        w -= np.where(self.pinned, 0.0, rest / weight)[self._bubble_group] * self.C
+
+    def pressures(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """lambda of every bubble."""
+        return (w + self.low_rank.sums((q,)).ravel()) / self.C
+
+    def fill(self, q: np.ndarray, pressure: np.ndarray) -> None:
+        """Write the bubbles' pressures into their cells of q, from which velocities follow."""
+        values = np.zeros(len(self.regions))
+        values[self.number] = pressure
+        air_kernels.fill_regions(self.regions.label, values, q)

@@ -1,0 +1,36 @@
+"""The grids of a pressure solve with bubbles.
+
+On the finest grid a bubble is what it is: cells around it that share a pressure. Coarser grids would take its cells for
+air at p = 0; there it is filled with a fluid that passes pressure on well. Sweeps know the pressures
+of bubbles at their beginning, as they know the velocities of bodies.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from glug.grids.blocks import active_blocks
+from glug.physics.air import kernels as kernels_bubbles
+from glug.physics.pressure import kernels_grids as kernels_pressure
+from glug.physics.pressure.levels import PressureLevel, hierarchy
+from glug.physics.rigid.levels import BodyLevel
+from glug.solvers.low_rank import LowRank
+
+CONDUCTION = 30.0  # of a filled bubble over that of the liquid; without end in truth (8 is less, 100 no better)
+
+
+def bubble_hierarchy(fine: PressureLevel, filled: np.ndarray, bubbles: LowRank) -> list[BodyLevel | PressureLevel]:
+    """Levels for the matrix of `fine` with `bubbles` eliminated; `filled` (uint8) marks their cells."""
+    return [BodyLevel(fine, bubbles), *hierarchy(fill(fine, filled))[1:]]
+
+
+def fill(fine: PressureLevel, filled: np.ndarray) -> PressureLevel:
+    """`fine` with the marked air cells as unknowns."""
+    phi, liquid = fine.phi.copy(), fine.liquid.copy()
+    x, y, z = (link.copy() for link in fine.links)
+    links, diagonal = (x, y, z), np.zeros_like(fine.diagonal)
+    kernels_bubbles.fill_cells(filled, phi, liquid)
+    for a, link in enumerate(links):
+        kernels_bubbles.fill_links(a, filled, fine.liquid, fine.area[a], np.float32(CONDUCTION), link)
+    kernels_pressure.sum_links(*links, liquid, diagonal)
+    return replace(fine, phi=phi, liquid=liquid, links=links, diagonal=diagonal, blocks=active_blocks(liquid))

@@ -1,0 +1,248 @@
+"""Kernels of pressure: cut cells and ghost fluid, components, volumes, projection.
+
+Cell (i, j, k) has its lower faces at the same index. `area` is the open fraction of a face, `link` what couples
+the pressures across it: area, or area / theta towards air, where theta is the distance to the surface in cells.
+Pressure is scaled to a velocity potential q = p dt / (rho dx), so u -= (q_upper - q_lower) / theta.
+"""
+
+import numpy as np
+
+from glug.grids.kernels_union import join
+from glug.jit import kernel, prange
+
+LEAST_THETA = np.float32(0.01)
+
+
+@kernel(parallel=True)
+def liquid_cells(phi, ax, ay, az, liquid):
+    """1 where a cell's centre is in the liquid and any of its faces is open."""
+    ni, nj, nk = phi.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                opening = ax[i, j, k] + ax[i + 1, j, k] + ay[i, j, k] + ay[i, j + 1, k] + az[i, j, k] + az[i, j, k + 1]
+                liquid[i, j, k] = phi[i, j, k] < np.float32(0.0) and opening > np.float32(0.0)
+
+
+@kernel(inline=True)
+def link_across(area, phi_a, phi_b, liquid_a, liquid_b):
+    if liquid_a and liquid_b:
+        return area
+    if liquid_a or liquid_b:
+        inside, outside = (phi_a, phi_b) if liquid_a else (phi_b, phi_a)
+        theta = inside / (inside - max(outside, np.float32(0.0)))
+        return area / min(max(theta, LEAST_THETA), np.float32(1.0))
+    return np.float32(0.0)
+
+
+@kernel(parallel=True)
+def pressure_links(phi, liquid, ax, ay, az, lx, ly, lz, diagonal):
+    """Links of the interior faces and the matrix diagonal (zero outside the liquid)."""
+    ni, nj, nk = phi.shape
+    for slab in prange(1, ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                p, c = phi[i, j, k], liquid[i, j, k]
+                lx[i, j, k] = link_across(ax[i, j, k], phi[i - 1, j, k], p, liquid[i - 1, j, k], c)
+                if j > 0:
+                    ly[i, j, k] = link_across(ay[i, j, k], phi[i, j - 1, k], p, liquid[i, j - 1, k], c)
+                if k > 0:
+                    lz[i, j, k] = link_across(az[i, j, k], phi[i, j, k - 1], p, liquid[i, j, k - 1], c)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    diagonal[i, j, k] = (
+                        lx[i, j, k] + lx[i + 1, j, k] + ly[i, j, k] + ly[i, j + 1, k] + lz[i, j, k] + lz[i, j, k + 1]
+                    )
+                else:
+                    diagonal[i, j, k] = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def divergence_rhs(u, v, w, ax, ay, az, liquid, out):
+    """Minus the net open flux out of every liquid cell, over dx^2 [m/s]."""
+    ni, nj, nk = liquid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    out[i, j, k] = (
+                        ax[i, j, k] * u[i, j, k]
+                        - ax[i + 1, j, k] * u[i + 1, j, k]
+                        + ay[i, j, k] * v[i, j, k]
+                        - ay[i, j + 1, k] * v[i, j + 1, k]
+                        + az[i, j, k] * w[i, j, k]
+                        - az[i, j, k + 1] * w[i, j, k + 1]
+                    )
+                else:
+                    out[i, j, k] = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
+    """Add minus the flux of moving solids through the closed part of the faces of liquid cells."""
+    one = np.float32(1.0)
+    ni, nj, nk = liquid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    out[i, j, k] += (
+                        (one - ax[i, j, k]) * sx[i, j, k]
+                        - (one - ax[i + 1, j, k]) * sx[i + 1, j, k]
+                        + (one - ay[i, j, k]) * sy[i, j, k]
+                        - (one - ay[i, j + 1, k]) * sy[i, j + 1, k]
+                        + (one - az[i, j, k]) * sz[i, j, k]
+                        - (one - az[i, j, k + 1]) * sz[i, j, k + 1]
+                    )
+
+
+@kernel(parallel=True)
+def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
+    """u -= (q_upper - q_lower) / theta on the open faces of liquid cells.
+
+    In float64: what is rounded here has no divergence, so no later projection would remove it.
+    """
+    ni, nj, nk = liquid.shape
+    zero = np.float32(0.0)
+    for slab in prange(1, ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if lx[i, j, k] > zero:
+                    slope = np.float64(lx[i, j, k]) / np.float64(ax[i, j, k])
+                    u[i, j, k] -= slope * (q[i, j, k] - q[i - 1, j, k])
+                if j > 0 and ly[i, j, k] > zero:
+                    slope = np.float64(ly[i, j, k]) / np.float64(ay[i, j, k])
+                    v[i, j, k] -= slope * (q[i, j, k] - q[i, j - 1, k])
+                if k > 0 and lz[i, j, k] > zero:
+                    slope = np.float64(lz[i, j, k]) / np.float64(az[i, j, k])
+                    w[i, j, k] -= slope * (q[i, j, k] - q[i, j, k - 1])
+
+
+@kernel
+def label_components(liquid, ax, ay, az, label):
+    """Number the parts of the liquid that are connected through open faces, 0, 1, ...; -1 elsewhere."""
+    ni, nj, nk = liquid.shape
+    zero = np.float32(0.0)
+    parent = label.ravel()
+    for c in range(parent.size):
+        parent[c] = c
+    for i in range(ni):
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    c = (i * nj + j) * nk + k
+                    if i > 0 and liquid[i - 1, j, k] and ax[i, j, k] > zero:
+                        join(parent, c, c - nj * nk)
+                    if j > 0 and liquid[i, j - 1, k] and ay[i, j, k] > zero:
+                        join(parent, c, c - nk)
+                    if k > 0 and liquid[i, j, k - 1] and az[i, j, k] > zero:
+                        join(parent, c, c - 1)
+    # A root is the first cell of its part, so it is numbered before the others look it up (as -2 - number).
+    count = 0
+    flat = liquid.ravel()
+    for c in range(parent.size):
+        if not flat[c]:
+            parent[c] = -1
+        elif parent[c] == c:
+            parent[c] = -2 - count
+            count += 1
+        else:
+            r = parent[c]
+            while r >= 0:
+                r = parent[r]
+            parent[c] = r
+    for c in range(parent.size):
+        if parent[c] < -1:
+            parent[c] = -2 - parent[c]
+    return count
+
+
+@kernel
+def component_sums(label, liquid, rhs, lx, ly, lz, cells, opening, total):
+    """Per component: number of cells, links to air, and sum of the right-hand side."""
+    ni, nj, nk = label.shape
+    for i in range(ni):
+        for j in range(nj):
+            for k in range(nk):
+                c = label[i, j, k]
+                if c >= 0:
+                    cells[c] += 1
+                    total[c] += rhs[i, j, k]
+                    if not liquid[i - 1, j, k] if i > 0 else False:
+                        opening[c] += lx[i, j, k]
+                    if not liquid[i + 1, j, k] if i < ni - 1 else False:
+                        opening[c] += lx[i + 1, j, k]
+                    if not liquid[i, j - 1, k] if j > 0 else False:
+                        opening[c] += ly[i, j, k]
+                    if not liquid[i, j + 1, k] if j < nj - 1 else False:
+                        opening[c] += ly[i, j + 1, k]
+                    if not liquid[i, j, k - 1] if k > 0 else False:
+                        opening[c] += lz[i, j, k]
+                    if not liquid[i, j, k + 1] if k < nk - 1 else False:
+                        opening[c] += lz[i, j, k + 1]
+
+
+@kernel(parallel=True)
+def add_per_component(label, amount, rhs):
+    """rhs += amount of the cell's component."""
+    ni, nj, nk = label.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                c = label[i, j, k]
+                if c >= 0:
+                    rhs[i, j, k] += amount[c]
+
+
+@kernel(parallel=True)
+def carried_volume(start, volume, scale, out):
+    """Sum of the particles' volumes in each cell, times `scale`."""
+    ni, nj, nk = out.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                c = (i * nj + j) * nk + k
+                total = np.float32(0.0)
+                for n in range(start[c], start[c + 1]):
+                    total += volume[n, 0]
+                out[i, j, k] = total * scale
+
+
+@kernel
+def component_volumes(label, carried, held, least, total_carried, total_held):
+    """Carried and held volume around the cells of each component."""
+    flat, c, h = label.ravel(), carried.ravel(), held.ravel()
+    for n in range(flat.size):
+        p = flat[n]
+        if p >= 0 and h[n] >= least:
+            total_carried[p] += c[n]
+            total_held[p] += h[n]
+
+
+@kernel(parallel=True)
+def add_expansion(label, openness, carried, held, whole, least, dead, gain, most, scale, rhs):
+    """rhs += scale times the relative growth that makes held volume the carried one.
+
+    The error of a cell's component (`whole`) counts fully, that of its surroundings only beyond `dead`.
+    """
+    ni, nj, nk = label.shape
+    zero = np.float32(0.0)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                c = label[i, j, k]
+                if c >= 0 and held[i, j, k] >= least:
+                    excess = carried[i, j, k] / held[i, j, k] - np.float32(1.0)
+                    excess = max(excess - dead, zero) + min(excess + dead, zero) + whole[c]
+                    rhs[i, j, k] += scale * openness[i, j, k] * min(max(gain * excess, -most), most)

@@ -1,0 +1,159 @@
+"""Reference projection with affine regions: the ordinary one with fewer velocities to choose from.
+
+Faces of a region move with it, u = C v; the others are free. With u = N w, N = [1 C], the projection
+
+    minimises 1/2 (u - u*)' M (u - u*)  subject to  B u = target,     B = D A over the ordinary cells,
+
+becomes, with the mass N' M N of the chosen velocities (block diagonal),
+
+    B N (N' M N)^-1 N' B' q = B N w* - target,     w* = (N' M N)^-1 N' M u*,     w = w* - (N' M N)^-1 N' B' q:
+
+w* keeps the momentum of what a region holds, and the matrix is D M^-1 D' + J' M_B^-1 J of Goldade 2021 (eq. 4.22) with
+the sign that makes it positive. A trace-free affine velocity has no divergence in the region's cells, so they need no
+pressure. Velocities and positions are in cells, masses relative to one full face of the reference density.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from glug.grids.operators import Operators
+from glug.grids.regular import Grid
+from glug.physics.affine.regions import Regions, basis, owners
+from glug.solvers.assembled.krylov import solve_positive
+
+FLAT = 1e-11  # of the matrix: a constant pressure that costs less than this belongs to the null space
+
+
+@dataclass(frozen=True)
+class AffineSolution:
+    """Face velocities, flat, the regions' unknowns and the pressures q of the ordinary cells (0 elsewhere)."""
+
+    u: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    unknowns: int
+    residual: float  # |b - A q|_inf / |b|_inf
+
+
+class AffineProjection:
+    """One geometry, ready for any velocity.
+
+    `area` is the open fraction of every face, `mobility` the reference density over the one there (times the distance
+    to the surface in cells, where air is vacuum), both staggered; `cells` are those of the fluid.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        area: Sequence[np.ndarray],
+        mobility: Sequence[np.ndarray],
+        cells: np.ndarray,
+        regions: Regions,
+    ):
+        self.grid, self.regions = grid, regions
+        operators = Operators(grid)
+        owner = [owners(regions, a) for a in grid.axes]
+        flat_owner = _flat(owner)
+        self.owned = flat_owner >= 0
+        opening, motion = _flat(area[: grid.dim]).astype(float), _flat(mobility[: grid.dim]).astype(float)
+        self.free = (opening > 0.0) & (motion > 0.0) & ~self.owned
+        self.ordinary = (cells & (regions.label < 0)).ravel()
+        self.C = self._basis(owner)
+        M = sparse.diags(_ratio(opening, motion))
+        self._weighted = sparse.csr_matrix(self.C.T @ M)
+        self.mass = np.array(_blocks(sparse.csr_matrix(self._weighted @ self.C), regions.count))  # M_B
+        inverse = np.linalg.inv(self.mass) if regions.count else self.mass
+        self._inverse = sparse.block_diag(list(inverse), format="csr") if regions.count else sparse.csr_matrix((0, 0))
+        self.B = (operators.D[self.ordinary] * grid.dx) @ sparse.diags(opening)
+        self.J = (self.B @ self.C).T.tocsr()
+        self._mobility = np.where(
+            self.free, np.divide(motion, opening, out=np.zeros_like(motion), where=opening > 0), 0.0
+        )
+
+    def _basis(self, owner: list[np.ndarray]) -> sparse.csr_matrix:
+        """C: every face of a region from the region's unknowns."""
+        dim = self.grid.dim
+        each = dim + dim * dim - 1
+        rows, columns, values = [], [], []
+        begin = 0
+        for a, mine in enumerate(owner):
+            where = np.nonzero(mine >= 0)
+            region = mine[where]
+            value = basis(self.grid, self.regions, a, where, region)
+            face = begin + np.ravel_multi_index(where, mine.shape)
+            rows.append(np.repeat(face, each))
+            columns.append((region[:, None] * each + np.arange(each)).ravel())
+            values.append(value.ravel())
+            begin += mine.size
+        shape = (begin, each * self.regions.count)
+        return sparse.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+
+    def ordinary_matrix(self) -> sparse.csr_matrix:
+        """D M^-1 D' of the free faces, over the ordinary cells."""
+        half = self.B @ sparse.diags(np.sqrt(self._mobility))
+        return (half @ half.T).tocsr()
+
+    def matrix(self) -> sparse.csr_matrix:
+        """The whole matrix over the ordinary cells."""
+        reduced = self.J.T @ self._inverse @ self.J
+        return (self.ordinary_matrix() + 0.5 * (reduced + reduced.T)).tocsr()
+
+    def fit(self, u: np.ndarray) -> np.ndarray:
+        """The regions' unknowns that carry the momentum of `u`."""
+        return self._inverse @ (self._weighted @ u)
+
+    def project(self, u: np.ndarray, target: np.ndarray | float = 0.0) -> AffineSolution:
+        """The velocity nearest to `u` whose divergence times dx in every ordinary cell is `target`."""
+        v = self.fit(u)
+        u = np.where(self.owned, self.C @ v, u)
+        return self.correct(u, v, self.B @ u - np.broadcast_to(target, len(self.ordinary))[self.ordinary])
+
+    def correct(self, u: np.ndarray, v: np.ndarray, excess: np.ndarray) -> AffineSolution:
+        """From `u`, which is C v in the regions, and by how much the divergence of the ordinary cells is too large."""
+        q, residual = self._solve(excess)
+        v = v - self._inverse @ (self.J @ q)
+        u = np.where(self.owned, self.C @ v, u - self._mobility * (self.B.T @ q))
+        pressure = np.zeros(len(self.ordinary))
+        pressure[self.ordinary] = -q
+        return AffineSolution(u, v, pressure, len(q) + len(v), residual)
+
+    def _solve(self, b: np.ndarray) -> tuple[np.ndarray, float]:
+        """Closed components have one pressure held at zero, and lose what the walls force on them."""
+        matrix = self.matrix()
+        _, label = connected_components(matrix, directed=False)
+        cost = abs(np.asarray(matrix.sum(axis=1)).ravel()) > FLAT * matrix.diagonal()
+        free = np.zeros(label.max(initial=-1) + 1, bool)
+        np.logical_or.at(free, label, cost)
+        keep = matrix.diagonal() > 0.0
+        b = b.copy()
+        for c in np.flatnonzero(~free):
+            members = np.flatnonzero((label == c) & keep)
+            if len(members):
+                b[members] -= b[members].mean()
+                keep[members[len(members) // 2]] = False
+        q = np.zeros(len(b))
+        if keep.any():
+            q[keep], _ = solve_positive(matrix[keep][:, keep], b[keep], np.ones((int(keep.sum()), 1)))
+        scale = float(np.abs(b).max(initial=0.0))
+        return q, float(np.abs(b - matrix @ q).max()) / scale if scale > 0.0 else 0.0
+
+
+def _flat(components: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([c.ravel() for c in components])
+
+
+def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a / b, and 0 where b is."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0.0)
+
+
+def _blocks(matrix: sparse.csr_matrix, count: int) -> list[np.ndarray]:
+    """The diagonal blocks of a block-diagonal matrix."""
+    size = matrix.shape[0] // max(1, count)
+    return [matrix[n * size : (n + 1) * size, n * size : (n + 1) * size].toarray() for n in range(count)]

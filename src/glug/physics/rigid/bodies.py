@@ -1,0 +1,164 @@
+"""Rigid bodies in the solves of a step: faces in a body move with it, u = R v (Batty 2010, section 2.3.1).
+
+A body closes the fraction w of a face. The liquid's divergence is D u + K v with K = D w R, and the pressures that
+make it what it is to be push the body as much, v = v* + S K' q, in the units of `physics.pressure.problem` with
+
+    S = (rho_body / rho  R' w R)^-1,
+
+so the matrix of the pressure becomes A + K S K'. The mass follows from the same fractions as the liquid's: a body as
+heavy as the liquid rests in it. `physics.reference.rigid` is the same, assembled.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from glug.geometry.solids.field import SolidField
+from glug.grids.regular import FACES, Grid, Staggered
+from glug.physics.reference.rigid import rigid_rows
+from glug.physics.rigid import kernels as kernels_rigid
+from glug.solvers.low_rank import LowRank, Rows
+
+# A body's volume on the grid may differ from its true one by this share; beyond (a body thinner than a cell, or one
+# that leaves the window) its true mass counts.
+TRUST = 0.25
+TINY = 1e-9  # of a face: what rounding leaves of entries that cancel inside a body
+REACTS = 1e-3  # of its rows: a closed component with more than this net push on a body cannot move without it
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """What a body is: its number among the scene's solids, where it is, and its mass."""
+
+    number: int
+    centre: np.ndarray  # (3,) [m] of mass
+    density: float  # [kg/m3]
+    mass: float  # [kg]
+    inertia: np.ndarray  # (3, 3) [kg m2] about the centre, now
+    free: np.ndarray | None = None  # (m, k): the motions that an axle leaves; None for all
+
+
+@dataclass
+class _Faces:
+    """The faces along one axis whose velocity is a body's."""
+
+    index: np.ndarray  # flat
+    body: np.ndarray
+    closed: np.ndarray  # fraction that the body closes
+    R: np.ndarray  # (n, m)
+
+
+@dataclass
+class RigidBodies:
+    """The bodies of one moment on a grid. `velocity` (n, m) is what they move with; solves change it."""
+
+    grid: Grid
+    bodies: list[Inertia]
+    faces: list[_Faces]  # that bodies close, if only in part; sorted by body
+    beside: list[_Faces]  # others whose velocity is a body's
+    M: np.ndarray  # (n, m, m): mass matrices over rho dx^3
+    velocity: np.ndarray
+    lightness: np.ndarray  # (n,): the liquid's density over the body's, zero for those on an axle
+    S: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.S = np.stack([self.constrained_inverse(M, b) for M, b in zip(self.M, self.bodies)])
+
+    @classmethod
+    def build(cls, grid: Grid, solid: SolidField, bodies: list[Inertia], density: float) -> "RigidBodies":
+        """From the faces that the solids own; `density` [kg/m3] is the liquid's."""
+        m = 3 if grid.dim == 2 else 6
+        local = np.full(1 + max(b.number for b in bodies), -1)
+        local[[b.number for b in bodies]] = np.arange(len(bodies))
+        centres = np.array([b.centre for b in bodies])
+        faces: list[_Faces] = []
+        beside: list[_Faces] = []
+        M = np.zeros((len(bodies), m, m))
+        for a in grid.axes:
+            assert solid.owner is not None and solid.clear is not None
+            owner = solid.owner[a].reshape(-1)
+            index = np.flatnonzero(owner >= 0)
+            index = index[owner[index] < len(local)]
+            body = local[owner[index]]
+            index, body = index[body >= 0], body[body >= 0]
+            order = np.argsort(body, kind="stable")
+            index, body = index[order], body[order]
+            where = np.stack(np.unravel_index(index, solid.owner[a].shape), axis=1) + np.array(FACES[a])
+            points = (grid.corner + grid.dx * where)[:, : grid.dim]
+            R = rigid_rows(points - centres[body][:, : grid.dim], a, np.zeros(grid.dim), grid.dim)
+            closed = 1.0 - solid.clear[a].reshape(-1)[index].astype(np.float64)
+            for chosen, found in ((closed > 0.0, faces), (closed <= 0.0, beside)):
+                at = np.flatnonzero(chosen)
+                found.append(_Faces(index[at], body[at], closed[at], R[at]))
+            ends = np.searchsorted(faces[-1].body, np.arange(len(bodies) + 1))
+            kernels_rigid.add_masses(ends, faces[-1].closed, faces[-1].R, M)
+        for n, b in enumerate(bodies):
+            cells = b.mass / (b.density * grid.dx**3)
+            trusted = abs(np.trace(M[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
+            M[n] = M[n] * (b.density / density) if trusted else true_mass(b, grid.dim) / (density * grid.dx**3)
+        lightness = np.array([density / b.density if b.free is None else 0.0 for b in bodies])
+        return cls(grid, bodies, faces, beside, M, np.zeros((len(bodies), m)), lightness)
+
+    @staticmethod
+    def constrained_inverse(M: np.ndarray, body: Inertia) -> np.ndarray:
+        """M^-1 on the motions that the body has."""
+        if body.free is None:
+            return np.linalg.inv(M)
+        return body.free @ np.linalg.inv(body.free.T @ M @ body.free) @ body.free.T
+
+    def write(self, velocity: Staggered) -> None:
+        """The bodies' velocity on the faces that are theirs, in place."""
+        self.write_as(self.velocity, velocity)
+
+    def write_as(self, motions: np.ndarray, velocity: Sequence[np.ndarray]) -> None:
+        """The same for bodies that move with `motions` (n, m)."""
+        for a, *both in zip(self.grid.axes, self.faces, self.beside):
+            for f in both:
+                kernels_rigid.write_motions(f.index, f.body, f.R, motions, velocity[a].reshape(-1))
+
+    def rows(self, liquid: np.ndarray) -> list[Rows]:
+        """K' of every body: what a unit of its motion brings into the liquid cells."""
+        count, m = self.velocity.shape
+        faces = (self.faces * 2)[:3]  # in 2D the third is not looked at
+        ends = np.zeros((3, count + 1), np.int64)
+        for a, f in zip(self.grid.axes, self.faces):
+            ends[a] = np.searchsorted(f.body, np.arange(count + 1))
+        most = 2 * sum(len(f.index) for f in self.faces)
+        cell, value = np.empty(most, np.int64), np.empty((most, m))
+        slot, first = np.full(liquid.size, -1, np.int32), np.empty(count + 1, np.int64)
+        index, closed, R = (tuple(getattr(f, name) for f in faces) for name in ("index", "closed", "R"))
+        kernels_rigid.gather_rows(ends, index, closed, R, liquid, slot, cell, value, first)
+        size = np.einsum("nm,nm->n", value[: first[-1]], value[: first[-1]])
+        parts = [np.flatnonzero(size[a:b] > TINY**2) + a for a, b in pairwise(first)]
+        return [(cell[p], value[p]) for p in parts]
+
+    def pushed_components(self, rows: list[Rows], label: np.ndarray, count: int) -> np.ndarray:
+        """Components whose pressure as a whole pushes a body: a piston's chamber."""
+        pushed = np.zeros(count, np.bool_)
+        flat = label.reshape(-1)
+        for (cell, value), body in zip(rows, self.bodies):
+            net, gross = np.zeros((count, value.shape[1])), np.zeros(count)
+            np.add.at(net, flat[cell], value if body.free is None else value @ body.free @ body.free.T)
+            np.add.at(gross, flat[cell], np.abs(value[:, : self.grid.dim]).sum(axis=1))
+            pushed |= np.abs(net[:, : self.grid.dim]).sum(axis=1) > REACTS * np.maximum(gross, 1.0)
+        return pushed
+
+    def push(self, low_rank: LowRank, q: np.ndarray) -> None:
+        """v += S K' q."""
+        self.velocity += low_rank.times_matrix(low_rank.sums((q,)))
+
+    def energy(self) -> float:
+        """Kinetic energy over rho dx^3 [m2/s2]."""
+        return 0.5 * float(np.einsum("ni,nij,nj->", self.velocity, self.M, self.velocity))
+
+
+def true_mass(body: Inertia, dim: int) -> np.ndarray:
+    """The mass matrix [kg, kg m2] about the centre."""
+    if dim == 2:
+        return np.diag([body.mass, body.mass, body.inertia[2, 2]])
+    M = np.zeros((6, 6))
+    M[:3, :3] = body.mass * np.eye(3)
+    M[3:, 3:] = body.inertia
+    return M

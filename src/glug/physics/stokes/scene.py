@@ -1,0 +1,84 @@
+"""The Stokes step of a scene: pressure and viscosity at once, from sampled distances (2D, assembled)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from glug.geometry.solids.field import SolidField
+from glug.grids.operators import Operators
+from glug.grids.regular import NODE, Grid, Staggered
+from glug.physics.stokes.problem import stokes_problem
+from glug.physics.weights import Fractions, at_samples
+from glug.solvers.stats import SolveStats
+
+
+class Inlet(Protocol):
+    """An open source."""
+
+    def distance(self, points: np.ndarray, t: float = 0.0) -> np.ndarray: ...
+
+    def velocity_at(self, points: np.ndarray, t: float = 0.0) -> np.ndarray: ...
+
+
+def solve_stokes(
+    grid: Grid,
+    phi: np.ndarray,
+    solid: SolidField,
+    velocity: Staggered,
+    viscosity: np.ndarray | float,
+    density: float,
+    dt: float,
+    target: np.ndarray,
+    inlets: Sequence[Inlet] = (),
+) -> tuple[np.ndarray, SolveStats]:
+    """Replace `velocity` by the solution, in place; returns the pressure [Pa] of the cells.
+
+    `viscosity` [Pa s] is a number or a field over the cells; `target` [1/s] the divergence that the cells are to
+    have. The liquid sticks to solids and takes their velocity; so it does to inlets, which are the shapes of open
+    sources: there the velocity of what comes in is prescribed.
+    """
+    begin = time.perf_counter()
+    operators = Operators(grid)
+    liquid = Fractions.of_liquid(operators, phi)
+    nodes, wall = _walls(operators, solid, inlets)
+    fluid = Fractions.outside_solid(operators, nodes)
+    mu = viscosity if isinstance(viscosity, float) else at_samples(viscosity, operators)
+    problem = stokes_problem(operators, liquid, fluid, mu, density=density, dt=dt)
+    start = np.concatenate([u.ravel().astype(np.float64) for u in velocity[: grid.dim]])
+    # A scene warns of a residual and goes on.
+    solution = problem.solve(start, u_wall=wall, divergence=target.ravel().astype(np.float64), strict=False)
+    for u, found in zip(velocity, operators.split(solution.u, operators.faces)):
+        u[:] = found
+    stats = replace(solution.stats, solver="stokes", seconds=time.perf_counter() - begin)
+    return solution["p"].reshape(grid.shape), stats
+
+
+def _walls(operators: Operators, solid: SolidField, inlets: Sequence[Inlet]) -> tuple[np.ndarray, np.ndarray]:
+    """Distance to solids and inlets at the nodes, and the velocity of the nearest of them on the faces."""
+    grid, nodes = operators.grid, solid.distance
+    still = grid.staggered() if solid.velocity is None else solid.velocity
+    parts = [u.ravel().astype(np.float64) for u in still[: grid.dim]]
+    for inlet in inlets:
+        near = inlet.distance(grid.points(NODE).reshape(-1, 3)).reshape(nodes.shape)
+        for a, offset in enumerate(operators.faces):
+            points = grid.points(offset).reshape(-1, 3)
+            mine = inlet.distance(points) < _between_nodes(nodes, a).ravel()
+            parts[a] = np.where(mine, inlet.velocity_at(points)[:, a], parts[a])
+        nodes = np.minimum(nodes, near.astype(nodes.dtype))
+    return nodes, np.concatenate(parts)
+
+
+def _between_nodes(nodes: np.ndarray, axis: int) -> np.ndarray:
+    """The mean of the nodes around every face across `axis`."""
+    out = nodes
+    for b in range(3):
+        if b != axis:
+            low = tuple(slice(None, -1) if c == b else slice(None) for c in range(3))
+            high = tuple(slice(1, None) if c == b else slice(None) for c in range(3))
+            out = 0.5 * (out[low] + out[high])
+    return out

@@ -1,0 +1,349 @@
+"""Kernels that prepare the viscous operator: which faces are solid, and what walls do to the strain rows."""
+
+import numpy as np
+
+from glug.geometry.kernels import cube_fraction, gather_corners
+from glug.jit import kernel, prange
+
+LEAST_THETA = 0.05
+LOOSE = np.float32(1e-2)  # liquid fraction below which a face bears no shear
+
+
+@kernel(parallel=True)
+def solid_faces(axis, nodes, near, area, solid):
+    """1 at faces of `axis` whose centre is inside a solid or nearer to it than `near`, or that are closed.
+
+    With an empty `area` none is closed.
+    """
+    ni, nj, nk = solid.shape
+    areas = area.size > 0
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                closed = areas and area[i, j, k] == np.float32(0.0)
+                solid[i, j, k] = closed or face_distance(nodes, axis, i, j, k) <= near
+
+
+@kernel(inline=True)
+def face_distance(nodes, axis, i, j, k):
+    """Solid distance at a face centre: the mean of its four corners."""
+    q = np.float32(0.25)
+    if axis == 0:
+        return q * (nodes[i, j, k] + nodes[i, j + 1, k] + nodes[i, j, k + 1] + nodes[i, j + 1, k + 1])
+    if axis == 1:
+        return q * (nodes[i, j, k] + nodes[i + 1, j, k] + nodes[i, j, k + 1] + nodes[i + 1, j, k + 1])
+    return q * (nodes[i, j, k] + nodes[i + 1, j, k] + nodes[i, j + 1, k] + nodes[i + 1, j + 1, k])
+
+
+@kernel(inline=True)
+def cut_distance(outside, inside):
+    """Cells from a face to the wall, towards a face inside the solid; from their distances to it."""
+    return min(max(outside / (outside - inside), LEAST_THETA), 1.0) if inside < 0.0 else 1.0
+
+
+@kernel(inline=True)
+def pair_distance(nodes, axis, s, a, b):
+    """`cut_distance` between two faces of `axis` of which one is solid; 1 otherwise."""
+    solid_a, solid_b = s[a] != 0, s[b] != 0
+    if solid_a == solid_b:
+        return 1.0
+    da = np.float64(face_distance(nodes, axis, a[0], a[1], a[2]))
+    db = np.float64(face_distance(nodes, axis, b[0], b[1], b[2]))
+    return cut_distance(db, da) if solid_a else cut_distance(da, db)
+
+
+@kernel(inline=True)
+def shear_faces(axis, i, j, k):
+    """The faces of the shear at the edge along `axis`: two of the next axis, two of the one after."""
+    here = (i, j, k)
+    if axis == 0:
+        return (i, j, k - 1), here, (i, j - 1, k), here
+    if axis == 1:
+        return (i - 1, j, k), here, (i, j, k - 1), here
+    return (i, j - 1, k), here, (i - 1, j, k), here
+
+
+@kernel(inline=True)
+def loose(s, m, face):
+    """Whether a face is neither solid nor has liquid of its own."""
+    return s[face] == 0 and m[face] < LOOSE
+
+
+@kernel(inline=True)
+def hangs(axis, cell, e, face):
+    """Whether only one stress sample acts on a face."""
+    i, j, k = face
+    if axis == 0:
+        samples = (cell[i, j, k], cell[i - 1, j, k], e[2][i, j, k], e[2][i, j + 1, k], e[1][i, j, k], e[1][i, j, k + 1])
+    elif axis == 1:
+        samples = (cell[i, j, k], cell[i, j - 1, k], e[2][i, j, k], e[2][i + 1, j, k], e[0][i, j, k], e[0][i, j, k + 1])
+    else:
+        samples = (cell[i, j, k], cell[i, j, k - 1], e[1][i, j, k], e[1][i + 1, j, k], e[0][i, j, k], e[0][i, j + 1, k])
+    count = 0
+    for sample in samples:
+        count += sample > np.float32(0.0)
+    return count == 1
+
+
+@kernel(parallel=True)
+def drop_hanging(axis, cell, e, ma, mb, kept):
+    """kept = the shear samples along `axis` but those from which two or more faces hang.
+
+    Such faces give way together, so the sample carries no stress; it would only couple them stiffly.
+    """
+    ni, nj, nk = kept.shape
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    own = e[axis]
+    half = np.float32(0.5)
+    for slab in prange(1, ni - 1):
+        i = np.int64(slab)
+        for j in range(1, nj - 1):
+            for k in range(1, nk - 1):
+                c = own[i, j, k]
+                kept[i, j, k] = c
+                if c > np.float32(0.0):
+                    a0, a1, b0, b1 = shear_faces(axis, i, j, k)
+                    if min(min(ma[a0], ma[a1]), min(mb[b0], mb[b1])) < half:
+                        count = hangs(first, cell, e, a0) + hangs(first, cell, e, a1)
+                        count += hangs(second, cell, e, b0) + hangs(second, cell, e, b1)
+                        if count > 1:
+                            kept[i, j, k] = np.float32(0.0)
+
+
+@kernel(parallel=True)
+def cut_edges(axis, nodes, sa, sb, ma, mb, e):
+    """Drop the shear samples with a loose face, and take the solid's share out of those that touch one.
+
+    `sa`, `sb` are the solid faces and `ma`, `mb` the masses of the two axes after `axis`.
+    """
+    ni, nj, nk = e.shape
+    for slab in prange(1, ni - 1):
+        i = np.int64(slab)
+        corners = np.empty(8, np.float64)
+        taken, shares = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
+        for j in range(1, nj - 1):
+            for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
+                if not e[i, j, k] > np.float32(0.0):
+                    continue
+                a0, a1, b0, b1 = shear_faces(axis, i, j, k)
+                if loose(sa, ma, a0) or loose(sa, ma, a1) or loose(sb, mb, b0) or loose(sb, mb, b1):
+                    e[i, j, k] = np.float32(0.0)
+                elif sa[a0] or sa[a1] or sb[b0] or sb[b1]:
+                    gather_corners(nodes, i, j, k, axis == 0, axis == 1, axis == 2, taken, shares, corners)
+                    e[i, j, k] *= np.float32(1.0 - cube_fraction(corners))
+
+
+@kernel(parallel=True)
+def couple(axis, stop_a, stop_b, sa, sb, e, f):
+    """f = what couples the two components of the shear samples along `axis`.
+
+    A row (u_b - u_a) / theta_u + (v_b - v_a) / theta_v, where a wall stands theta away, couples u to v by
+    e / (theta_u theta_v). `stop_a`, `stop_b` are the distances to what stops the two components.
+    """
+    ni, nj, nk = e.shape
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    for slab in prange(1, ni - 1):
+        i = np.int64(slab)
+        for j in range(1, nj - 1):
+            for k in range(1, nk - 1):
+                c = e[i, j, k]
+                a0, a1, b0, b1 = shear_faces(axis, i, j, k)
+                if c > np.float32(0.0) and (sa[a0] or sa[a1] or sb[b0] or sb[b1]):
+                    thetas = pair_distance(stop_a, first, sa, a0, a1) * pair_distance(stop_b, second, sb, b0, b1)
+                    c = np.float32(c / thetas)
+                f[i, j, k] = c
+
+
+@kernel(parallel=True)
+def cut_cells(dim, nodes, s, m, cell):
+    """Drop the cells both of whose faces along an axis are loose, and take the solid's share out of the others."""
+    ni, nj, nk = cell.shape
+    for slab in prange(1, ni - 1):
+        i = np.int64(slab)
+        corners = np.empty(8, np.float64)
+        taken, shares = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
+        for j in range(1, nj - 1):
+            for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
+                if not cell[i, j, k] > np.float32(0.0):
+                    continue
+                here = (i, j, k)
+                hangs = loose(s[0], m[0], here) and loose(s[0], m[0], (i + 1, j, k))
+                hangs = hangs or (loose(s[1], m[1], here) and loose(s[1], m[1], (i, j + 1, k)))
+                hangs = hangs or (dim == 3 and loose(s[2], m[2], here) and loose(s[2], m[2], (i, j, k + 1)))
+                if hangs:
+                    cell[i, j, k] = np.float32(0.0)
+                elif touches_solid(s[0], s[1], s[2], i, j, k):
+                    gather_corners(nodes, i, j, k, 1, 1, 1, taken, shares, corners)
+                    cell[i, j, k] *= np.float32(1.0 - cube_fraction(corners))
+
+
+@kernel(parallel=True)
+def hold_by_walls(axis, nodes, s, cell, shear_b, shear_c, m):
+    """Add to the unknown faces of `axis` what a wall theta away holds more than a face one cell away.
+
+    That is k (1 / theta^2 - 1). `shear_b` are the edges crossed towards the next axis, `shear_c` towards the one
+    after.
+    """
+    ni, nj, nk = cell.shape
+    di, dj, dk = axis == 0, axis == 1, axis == 2
+    for slab in prange(1, ni - 1):
+        i = np.int64(slab)
+        for j in range(1, nj - 1):
+            for k in range(1, nk - 1):
+                if not m[i, j, k] > np.float32(0.0):
+                    continue
+                here = (i, j, k)
+                total = 0.0
+                for side in range(6):
+                    up = side % 2
+                    step = 2 * up - 1
+                    towards = (axis + side // 2) % 3
+                    there = (i + step * (towards == 0), j + step * (towards == 1), k + step * (towards == 2))
+                    if s[there]:
+                        if side < 2:
+                            c = cell[i - di * (1 - up), j - dj * (1 - up), k - dk * (1 - up)]
+                        else:
+                            edges = shear_b if side < 4 else shear_c
+                            c = edges[i + up * (towards == 0), j + up * (towards == 1), k + up * (towards == 2)]
+                        theta = pair_distance(nodes, axis, s, here, there)
+                        total += np.float64(c) * (1.0 / (theta * theta) - 1.0)
+                m[i, j, k] += np.float32(total)
+
+
+@kernel(inline=True)
+def difference(axis, a, b, s, velocity, moving, nodes, row, slot, index, weight):
+    """Add (value at face b - value at face a) to strain row `row`; returns the part that is known.
+
+    A face inside a solid has a known value; the difference to it is taken at the wall, theta cells away
+    (`weight` is 1 / theta).
+    """
+    solid_a, solid_b = s[a] != 0, s[b] != 0
+    va = np.float64(velocity[a]) if moving else 0.0
+    vb = np.float64(velocity[b]) if moving else 0.0
+    stride_i, stride_j = np.int64(s.shape[1] * s.shape[2]), np.int64(s.shape[2])
+    ia = a[0] * stride_i + a[1] * stride_j + a[2]
+    ib = b[0] * stride_i + b[1] * stride_j + b[2]
+    if solid_a and solid_b:
+        return vb - va
+    if not solid_a and not solid_b:
+        index[row, slot], weight[row, slot] = ia, -1.0
+        index[row, slot + 1], weight[row, slot + 1] = ib, 1.0
+        return 0.0
+    da = np.float64(face_distance(nodes, axis, a[0], a[1], a[2]))
+    db = np.float64(face_distance(nodes, axis, b[0], b[1], b[2]))
+    if solid_b:
+        theta = cut_distance(da, db)
+        index[row, slot], weight[row, slot] = ia, -1.0 / theta
+        return (va + theta * (vb - va)) / theta
+    theta = cut_distance(db, da)
+    index[row, slot], weight[row, slot] = ib, 1.0 / theta
+    return -(vb + theta * (va - vb)) / theta
+
+
+@kernel(inline=True)
+def touches_solid(s0, s1, s2, i, j, k):
+    """Whether any face of a cell is solid. In 2D the faces along z are closed everywhere and do not count."""
+    flat = s2.shape[2] == 2
+    deep = not flat and (s2[i, j, k] or s2[i, j, k + 1])
+    return deep or s0[i, j, k] or s0[i + 1, j, k] or s1[i, j, k] or s1[i, j + 1, k]
+
+
+@kernel
+def strain_rows(
+    kind,
+    coefficient,
+    stop0,
+    stop1,
+    stop2,
+    s0,
+    s1,
+    s2,
+    velocity0,
+    velocity1,
+    velocity2,
+    moving,
+    every,
+    index,
+    weight,
+    known,
+    stiffness,
+):
+    """Strain rows of the samples of one kind that touch a solid face (of all samples when `every`).
+
+    kind 0..2: shear at the edges along x, y, z; kind 3..5: normal strain at cells along x, y, z. A row is up to
+    four faces (`index` into the raveled faces of an axis, `weight`), what is `known` of it, and its stiffness.
+    Faces of the first two slots belong to the row's first axis, the others to its second. Returns the number of
+    rows; with empty outputs it only counts. Cut distances are those to `stop`, per axis.
+    """
+    shear = kind < 3
+    axis = kind % 3
+    first, second = ((axis + 1) % 3, (axis + 2) % 3) if shear else (axis, axis)
+    sa = s0 if first == 0 else (s1 if first == 1 else s2)
+    sb = s0 if second == 0 else (s1 if second == 1 else s2)
+    stop_a = stop0 if first == 0 else (stop1 if first == 1 else stop2)
+    stop_b = stop0 if second == 0 else (stop1 if second == 1 else stop2)
+    va = velocity0 if first == 0 else (velocity1 if first == 1 else velocity2)
+    vb = velocity0 if second == 0 else (velocity1 if second == 1 else velocity2)
+    ni, nj, nk = coefficient.shape
+    low = np.zeros(3, np.int64)
+    size = index.shape[0]
+    rows = 0
+    for i in range(1, ni - 1):
+        for j in range(1, nj - 1):
+            for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
+                c = coefficient[i, j, k]
+                if not c > 0.0:
+                    continue
+                # First axis varies along the second's direction for shear, along itself for normal strain.
+                low[0], low[1], low[2] = i, j, k
+                if shear:
+                    low[second] -= 1
+                    a0, a1 = (low[0], low[1], low[2]), (i, j, k)
+                    low[second] += 1
+                    low[first] -= 1
+                    b0, b1 = (low[0], low[1], low[2]), (i, j, k)
+                    low[first] += 1
+                    touched = sa[a0] or sa[a1] or sb[b0] or sb[b1]
+                else:
+                    low[axis] += 1
+                    a0, a1 = (i, j, k), (low[0], low[1], low[2])
+                    low[axis] -= 1
+                    b0, b1 = a0, a1
+                    touched = touches_solid(s0, s1, s2, i, j, k)
+                if not (touched or every):
+                    continue
+                if size > 0:
+                    stiffness[rows] = c
+                    part = difference(first, a0, a1, sa, va, moving, stop_a, rows, 0, index, weight)
+                    if shear:
+                        part += difference(second, b0, b1, sb, vb, moving, stop_b, rows, 2, index, weight)
+                    known[rows] = part
+                rows += 1
+    return rows
+
+
+@kernel(parallel=True)
+def loosen_edges(axis, freed, sa, sb, e):
+    """Drop the shear samples along `axis` between a freed cell and a solid face, in place.
+
+    `sa`, `sb` are the solid faces of the two axes after `axis`.
+    """
+    ni, nj, nk = e.shape
+    flat = freed.shape[2] == 1
+    di, dj, dk = axis != 0, axis != 1, axis != 2 and not flat
+    for slab in prange(1, ni - 1):
+        i = np.int64(slab)
+        for j in range(1, nj - 1):
+            for k in range(0 if flat else 1, nk if flat else nk - 1):
+                if not e[i, j, k] > np.float32(0.0):
+                    continue
+                opens = False
+                for a in range(i - di, i + 1):
+                    for b in range(j - dj, j + 1):
+                        for c in range(k - dk, k + 1):
+                            opens = opens or freed[a, b, c] != 0
+                if opens:
+                    a0, a1, b0, b1 = shear_faces(axis, i, j, k)
+                    if sa[a0] or sa[a1] or sb[b0] or sb[b1]:
+                        e[i, j, k] = np.float32(0.0)

@@ -1,0 +1,250 @@
+"""Rows of the viscous matrix of an octree, straight into compressed storage (see `solvers.assembled.kernels_rows`).
+
+Most rows are plain: all strain samples around the face are regular, so the row is that of a regular grid of the face's
+level. The others add what the listed samples (`kernels_octree_samples`) hold for their face.
+
+Weights are those of the regular problem on finest cells: `c` twice mu dt / (rho dx^2) times the liquid fraction, `e`
+that of edges, `f` what couples the two components of a shear, `m` what acts on a face alone. On coarser levels, all
+liquid, `kappa` is mu dt / (rho dx^2): all levels above the finest, one after the other.
+"""
+
+import numpy as np
+
+from glug.grids.octree.kernels import level_at, of_axis
+from glug.jit import kernel, prange
+from glug.physics.viscosity.octree.kernels_samples import append, cell_weight, edge_state, edge_weight, moved
+
+MOST = 256  # entries of a row; the longest in the figure of the bench has 53
+CHUNK = 256  # rows that one thread takes at a time
+ONE = np.uint64(1)
+FACES, CELLS, EDGES, KAPPA = 1, 4, 5, 7  # rows of `steps`: of three, one and three fields, and of levels from 1 on
+
+
+@kernel(inline=True)
+def inside(shape, deep, l, i, j, k):
+    """Whether all cells around a face of level l are in the forest."""
+    flat = not deep or 0 < k < (shape[2] >> l) - 1
+    return flat and 0 < i < (shape[0] >> l) - 1 and 0 < j < (shape[1] >> l) - 1
+
+
+@kernel(inline=True)
+def edge_mean(kappa, p, a, b):
+    """The mean over the four cells around an edge, the last of which is p; exact, so the same from all its faces."""
+    total = np.float64(kappa[p]) + np.float64(kappa[p - a]) + np.float64(kappa[p - b]) + np.float64(kappa[p - a - b])
+    return 0.25 * total
+
+
+@kernel(inline=True)
+def flat(steps, field, x, y, z):
+    """The place of a sample in a flat field."""
+    return x * steps[field, 0] + y * steps[field, 1] + z * steps[field, 2]
+
+
+@kernel(inline=True)
+def finest_weights(axis, steps, m, c, e, f, x, y, z, w, v):
+    """Weights around a face of the finest level: the cells before and after it, the edges before and after it along the
+    next axis and along the one before; returns the mass. `v` are the couplings.
+    """
+    q = flat(steps, CELLS, x, y, z)
+    i, j, k = flat(steps, EDGES, x, y, z), flat(steps, EDGES + 1, x, y, z), flat(steps, EDGES + 2, x, y, z)
+    p = flat(steps, FACES + axis, x, y, z)
+    w[0], w[1] = c[q - steps[CELLS, axis]], c[q]
+    if axis == 0:
+        o, u = k + steps[EDGES + 2, 1], j + steps[EDGES + 1, 2]
+        w[2], w[3], w[4], w[5] = e[2][k], e[2][o], e[1][j], e[1][u]
+        v[2], v[3], v[4], v[5] = f[2][k], f[2][o], f[1][j], f[1][u]
+        return np.float64(m[0][p])
+    if axis == 1:
+        o, u = i + steps[EDGES, 2], k + steps[EDGES + 2, 0]
+        w[2], w[3], w[4], w[5] = e[0][i], e[0][o], e[2][k], e[2][u]
+        v[2], v[3], v[4], v[5] = f[0][i], f[0][o], f[2][k], f[2][u]
+        return np.float64(m[1][p])
+    o, u = j + steps[EDGES + 1, 0], i + steps[EDGES, 1]
+    w[2], w[3], w[4], w[5] = e[1][j], e[1][o], e[0][i], e[0][u]
+    v[2], v[3], v[4], v[5] = f[1][j], f[1][o], f[0][i], f[0][u]
+    return np.float64(m[2][p])
+
+
+@kernel(inline=True)
+def coarse_weights(axis, deep, steps, kappa, first, l, x, y, z, w, v):
+    """The same on coarser levels."""
+    after, before = (axis + 1) % 3, (axis + 2) % 3
+    a, b, d = steps[KAPPA + l, axis], steps[KAPPA + l, after], steps[KAPPA + l, before]
+    q = np.uint64(first[l]) + flat(steps, KAPPA + l, x >> l, y >> l, z >> (l * np.uint64(deep)))
+    scale = np.float64(ONE << (l * np.uint64(deep)))
+    w[0], w[1] = 2.0 * scale * np.float64(kappa[q - a]), 2.0 * scale * np.float64(kappa[q])
+    if deep or after < 2:
+        w[2], w[3] = scale * edge_mean(kappa, q, a, b), scale * edge_mean(kappa, q + b, a, b)
+    if deep or before < 2:
+        w[4], w[5] = scale * edge_mean(kappa, q, a, d), scale * edge_mean(kappa, q + d, a, d)
+    v[2], v[3], v[4], v[5] = w[2], w[3], w[4], w[5]
+    return scale * np.float64(ONE << (l + l))
+
+
+@kernel(inline=True)
+def plain_row(stencil, axis, l, numbers, p, w, f, total, column, value, n):
+    """Write a plain row from its weights; returns where it ends and the sum of the row."""
+    for t in range(np.uint64(stencil.shape[1])):
+        sample, sign = np.uint64(stencil[axis, t, 0]), stencil[axis, t, 1]
+        weight = w[sample]
+        number = numbers[np.uint64(np.int64(p) + stencil[axis, t, 2 + l])]
+        if sign == 0:
+            total += weight
+        if number < 0 or not weight > 0.0:
+            continue
+        v = -weight if sign == 0 else np.float64(sign) * f[sample]
+        total += v
+        column[n], value[n] = number, v
+        n += ONE
+    return n, total
+
+
+@kernel(inline=True)
+def regular_part(level, deep, laplacian, numbers, m, c, e, f, kappa, first, axis, l, i, j, k, column, value):
+    """What regular samples add to the row of a face; returns the number of entries and the diagonal, mass included."""
+    x, y, z = moved(axis, -1, i, j, k)
+    low, high = level_at(level, deep, l, x, y, z), level_at(level, deep, l, i, j, k)
+    mass = (1.0 if low > l else 0.5) + (1.0 if high > l else 0.5)
+    mass *= np.float64(of_axis(m, axis, i, j, k)) if l == 0 else np.float64(1 << (l * (2 + deep)))
+    scale = float(1 << (l * deep))
+    n = 0
+    for side in range(2):
+        x, y, z = moved(axis, side - 1, i, j, k)
+        p, q, r = moved(axis, 2 * side - 1, x, y, z)
+        if (high if side else low) != l or level_at(level, deep, l, p, q, r) < l:
+            continue
+        w = scale * cell_weight(c, kappa, first, deep, l, x, y, z)
+        w = 0.5 * w if laplacian else w
+        if w > 0.0:
+            mass += w
+            x, y, z = moved(axis, 2 * side - 1, i, j, k)
+            n = append(numbers, axis, deep, l, x, y, z, -w, column, value, n)
+    for turn in range(1, 3):
+        along = (axis + turn) % 3
+        edge = 3 - axis - along
+        if not deep and edge != 2:
+            continue
+        for side in range(2):
+            x, y, z = moved(along, side, i, j, k)
+            if edge_state(level, deep, edge, l, x, y, z) != 1:
+                continue
+            w = scale * edge_weight(e, c, kappa, first, deep, edge, l, x, y, z)
+            if not w > 0.0:
+                continue
+            mass += w
+            p, q, r = moved(along, 2 * side - 1, i, j, k)
+            n = append(numbers, axis, deep, l, p, q, r, -w, column, value, n)
+            if laplacian:
+                continue
+            w = np.float64(of_axis(f, edge, x, y, z)) if l == 0 else w
+            w = w if side == 0 else -w
+            n = append(numbers, along, deep, l, x, y, z, w, column, value, n)
+            x, y, z = moved(axis, -1, x, y, z)
+            n = append(numbers, along, deep, l, x, y, z, -w, column, value, n)
+    return n, mass
+
+
+@kernel(inline=True)
+def slot_of(number, row, column, taken, entry):
+    """The slot of a column in a row's table of MOST slots; one that the row has not taken where it is new."""
+    slot = (np.uint64(number) * np.uint64(0x9E3779B1) >> np.uint64(16)) % np.uint64(MOST)
+    while taken[slot] == row and column[entry[slot]] != number:
+        slot = (slot + ONE) % np.uint64(MOST)
+    return slot
+
+
+@kernel(inline=True)
+def irregular_part(laplacian, place, face, lists, column, value, n, total, taken, entry):
+    """What the listed samples add to the row of `face`; returns the number of entries and the sum of the row.
+
+    Products are symmetric in the two faces, and added in the order of the samples: so are the rounded entries.
+    """
+    begin, order, sample, sample_first, sample_weight, listed, listed_value = lists
+    for o in range(n):
+        slot = slot_of(column[o], face, column, taken, entry)
+        taken[slot], entry[slot] = face, o
+    for o in range(begin[face], begin[face + 1]):
+        s = sample[order[o]]
+        mine = np.float64(listed_value[order[o]])
+        for t in range(sample_first[s], sample_first[s + 1]):
+            other = listed[t]
+            if laplacian and place[other, 0] != place[face, 0]:
+                continue
+            v = sample_weight[s] * (mine * np.float64(listed_value[t]))
+            total += v
+            if other == face:
+                continue
+            slot = slot_of(other, face, column, taken, entry)
+            if taken[slot] == face:
+                value[entry[slot]] += v
+            else:
+                taken[slot], entry[slot] = face, n
+                column[n], value[n] = other, v
+                n += 1
+    return n, total
+
+
+@kernel(inline=True)
+def plain_weights(laplacian, deep, steps, m, c, e, f, kappa, first, axis, l, x, y, z, w, v):
+    """Weights around a face all of whose samples are regular, from flat fields; returns the mass."""
+    if l == 0:
+        total = finest_weights(axis, steps, m, c, e, f, x, y, z, w, v)
+    else:
+        total = coarse_weights(axis, deep, steps, kappa, first, l, x, y, z, w, v)
+    if laplacian:
+        w[0], w[1] = 0.5 * w[0], 0.5 * w[1]
+    return total
+
+
+@kernel(parallel=True)
+def fill_rows(
+    level, deep, laplacian, stencil, steps, numbers, flat_numbers, place, fields, flat_fields, kappa, first, lists,
+    chunks, begins, ends, fits, start, length, column, value, rest,
+):  # fmt: skip
+    """The rows of `chunks`, one after the other from begins[chunk] on; `fits` says whether there was enough room.
+
+    `stencil` (axes, entries, 2 + levels) says for the entries of plain rows: the sample (see `finest_weights`), 0 for
+    -w and else the sign of f, and on every level how far away the face is in the numbers. `steps` are those of flat
+    fields: of the numbers, masses, cells, edges and of kappa on every level. `fields` are m, c, e, f.
+    """
+    m, c, e, f = fields
+    flat_m, flat_c, flat_e, flat_f = flat_fields
+    begin = lists[0]
+    size = np.uint64(numbers.shape[1] * numbers.shape[2] * numbers.shape[3])
+    entries = np.uint64(stencil.shape[1])
+    for number in prange(chunks.shape[0]):
+        chunk = chunks[number]
+        index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
+        taken, entry = np.full(MOST, -1, np.int64), np.empty(MOST, np.int64)
+        w, v = np.zeros(6, np.float64), np.zeros(6, np.float64)
+        at, end = np.uint64(begins[chunk]), np.uint64(ends[chunk])
+        for row in range(np.uint64(chunk * CHUNK), np.uint64(min((chunk + 1) * CHUNK, place.shape[0]))):
+            axis, l = np.int64(place[row, 0]), np.int64(place[row, 1])
+            x, y, z = np.uint64(place[row, 2]), np.uint64(place[row, 3]), np.uint64(place[row, 4])
+            i, j, k = np.int64(x) >> l, np.int64(y) >> l, np.int64(z) >> (l * deep)
+            start[row] = at
+            plain = begin[row] == begin[row + ONE] and inside(level.shape, deep, l, i, j, k)
+            n, total = 0, 0.0
+            if not plain:
+                n, total = regular_part(
+                    level, deep, laplacian, numbers, m, c, e, f, kappa, first, axis, l, i, j, k, index, weight
+                )
+                for o in range(n):
+                    total += weight[o]
+                n, total = irregular_part(laplacian, place, np.int64(row), lists, index, weight, n, total, taken, entry)
+            if at + (entries if plain else np.uint64(n)) > end:
+                at = end + ONE
+                break
+            if plain:
+                total = plain_weights(
+                    laplacian, deep, steps, flat_m, flat_c, flat_e, flat_f, kappa, first, axis, l, x, y, z, w, v
+                )
+                p = np.uint64(axis) * size + flat(steps, 0, x, y, z)
+                at, total = plain_row(stencil, axis, l, flat_numbers, p, w, v, total, column, value, at)
+            else:
+                for o in range(n):
+                    column[at], value[at] = index[o], weight[o]
+                    at += ONE
+            length[row] = at - np.uint64(start[row])
+            rest[row] = total
+        fits[chunk] = at <= end

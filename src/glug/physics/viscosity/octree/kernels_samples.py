@@ -1,0 +1,244 @@
+"""Strain samples of an octree next to coarser leaves, as lists of entries.
+
+A sample is regular when all its velocities are of its own level. The others are listed here with their entries
+(`octree_operators` says which), and so is, for every face, where it occurs in the list.
+
+Lengths are finest cells. Weights are those of the regular problem on finest cells: `c` twice mu dt / (rho dx^2) times
+the liquid fraction, `e` that of edges. On coarser levels, all liquid, `kappa` is mu dt / (rho dx^2): all levels above
+the finest, one after the other.
+"""
+
+import numpy as np
+
+from glug.grids.octree.kernels import face_at, level_at, of_axis
+from glug.jit import kernel, prange
+
+MOST = 64  # entries of a sample, and more
+CHUNK = np.int64(256)  # leaves that one thread takes at a time
+
+
+@kernel(inline=True)
+def moved(axis, by, i, j, k):
+    return i + by * (axis == 0), j + by * (axis == 1), k + by * (axis == 2)
+
+
+@kernel(inline=True)
+def append(numbers, axis, deep, l, i, j, k, w, index, weight, n):
+    """List face (i, j, k) of level l with its weight, where it is kept; returns the length of the list."""
+    number = face_at(numbers, axis, deep, l, i, j, k)
+    if number < 0:
+        return n
+    index[n], weight[n] = number, w
+    return n + 1
+
+
+@kernel(inline=True)
+def add_whole(level, numbers, axis, deep, l, i, j, k, w, index, weight, n):
+    """A face of level l, or its parts when it is divided."""
+    a, b, c = moved(axis, -1, i, j, k)
+    if level_at(level, deep, l, a, b, c) >= l and level_at(level, deep, l, i, j, k) >= l:
+        return append(numbers, axis, deep, l, i, j, k, w, index, weight, n)
+    share = w / (2.0 + 2.0 * deep)
+    for p in range(2 if axis != 0 else 1):
+        for q in range(2 if axis != 1 else 1):
+            for r in range(1 + deep if axis != 2 else 1):
+                x, y, z = 2 * i + p, 2 * j + q, (k << deep) + r
+                n = append(numbers, axis, deep, l - 1, x, y, z, share, index, weight, n)
+    return n
+
+
+@kernel(inline=True)
+def strain_entries(level, numbers, deep, axis, l, i, j, k, index, weight):
+    """Entries of the normal strain of leaf (i, j, k)."""
+    w = 1.0 / (1 << l)
+    n = add_whole(level, numbers, axis, deep, l, i, j, k, -w, index, weight, 0)
+    a, b, c = moved(axis, 1, i, j, k)
+    return add_whole(level, numbers, axis, deep, l, a, b, c, w, index, weight, n)
+
+
+@kernel(inline=True)
+def coarse_side(level, deep, component, l, i, j, k):
+    """Whether the two cells at a face of level l lie in coarser leaves, so that there is no such face."""
+    a, b, c = moved(component, -1, i, j, k)
+    return level_at(level, deep, l, i, j, k) > l and level_at(level, deep, l, a, b, c) > l
+
+
+@kernel(inline=True)
+def gradient_entries(level, numbers, deep, enhanced, axis, component, along, l, i, j, k, index, weight, n):
+    """Entries of du_component / dx_along at an edge; returns their number and the distance of the two samples."""
+    x, y, z = moved(along, -1, i, j, k)
+    below = coarse_side(level, deep, component, l, x, y, z)
+    above = coarse_side(level, deep, component, l, i, j, k)
+    h = float(1 << l)
+    span = 1.5 * h if below or above else h
+    for side in range(2):
+        x, y, z = moved(along, side - 1, i, j, k)
+        w = (2 * side - 1) / span
+        if (above if side else below) == 0:
+            if enhanced and deep and (below or above):
+                s, t, r = x ^ (axis == 0), y ^ (axis == 1), z ^ (axis == 2)
+                n = append(numbers, component, deep, l, x, y, z, 0.5 * w, index, weight, n)
+                n = append(numbers, component, deep, l, s, t, r, 0.5 * w, index, weight, n)
+            else:
+                n = append(numbers, component, deep, l, x, y, z, w, index, weight, n)
+            continue
+        place = x if component == 0 else (y if component == 1 else z)
+        x, y, z = x >> 1, y >> 1, z >> deep
+        if place % 2 == 0:
+            n = append(numbers, component, deep, l + 1, x, y, z, w, index, weight, n)
+        else:
+            n = add_whole(level, numbers, component, deep, l + 1, x, y, z, 0.5 * w, index, weight, n)
+            x, y, z = moved(component, 1, x, y, z)
+            n = add_whole(level, numbers, component, deep, l + 1, x, y, z, 0.5 * w, index, weight, n)
+    return n, span
+
+
+@kernel(inline=True)
+def cells_around(level, deep, axis, l, i, j, k):
+    """Levels at the four cells around an edge along `axis`: upper, lower across the next axis, across the one after,
+    and across both.
+    """
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    x, y, z = moved(b, -1, i, j, k)
+    p, q, r = moved(c, -1, i, j, k)
+    s, t, u = moved(c, -1, x, y, z)
+    return (
+        level_at(level, deep, l, i, j, k),
+        level_at(level, deep, l, x, y, z),
+        level_at(level, deep, l, p, q, r),
+        level_at(level, deep, l, s, t, u),
+    )
+
+
+@kernel(inline=True)
+def edge_state(level, deep, axis, l, i, j, k):
+    """0 without a shear, 1 where it is regular, 2 next to coarser leaves."""
+    a, b, c, d = cells_around(level, deep, axis, l, i, j, k)
+    if min(min(a, b), min(c, d)) != l:
+        return 0
+    pairs = (a > l and b > l) or (c > l and d > l) or (a > l and c > l) or (b > l and d > l)
+    return 2 if pairs else 1
+
+
+@kernel(inline=True)
+def owns_edge(level, deep, axis, l, i, j, k, p, q):
+    """Whether the leaf for which the edge is at offset (p, q) is the first leaf around it."""
+    a, b, c, _ = cells_around(level, deep, axis, l, i, j, k)
+    if p == 0 and q == 0:
+        return True
+    if p == 1 and q == 0:
+        return a != l
+    if p == 0:
+        return a != l and b != l
+    return a != l and b != l and c != l
+
+
+@kernel(inline=True)
+def kappa_at(kappa, first, shape, deep, l, i, j, k):
+    """mu dt / (rho dx^2) of cell (i, j, k) of level l > 0."""
+    return np.float64(kappa[first[l] + (i * (shape[1] >> l) + j) * (shape[2] >> (l * deep)) + k])
+
+
+@kernel(inline=True)
+def cell_weight(c, kappa, first, deep, l, i, j, k):
+    return np.float64(c[i, j, k]) if l == 0 else 2.0 * kappa_at(kappa, first, c.shape, deep, l, i, j, k)
+
+
+@kernel(inline=True)
+def edge_weight(e, c, kappa, first, deep, axis, l, i, j, k):
+    """That of an edge: the mean of four cells on coarser levels."""
+    if l == 0:
+        return np.float64(of_axis(e, axis, i, j, k))
+    total = 0.0
+    for p in range(2):
+        for q in range(2):
+            x, y, z = moved((axis + 1) % 3, -p, i, j, k)
+            x, y, z = moved((axis + 2) % 3, -q, x, y, z)
+            total += kappa_at(kappa, first, c.shape, deep, l, x, y, z)
+    return 0.25 * total
+
+
+@kernel(parallel=True)
+def irregular_samples(
+    level,
+    deep,
+    enhanced,
+    laplacian,
+    corner,
+    leaf_level,
+    numbers,
+    c,
+    e,
+    kappa,
+    first,
+    starts,
+    sample_weight,
+    sample,
+    entry,
+    value,
+):
+    """List the irregular samples of the leaves `corner`: weights, and for every entry its sample, face and value.
+
+    `starts` (chunks of leaves, 2) is where each chunk's samples and entries begin; with empty outputs they are counted.
+    """
+    count_only = sample_weight.shape[0] == 0
+    for chunk in prange(starts.shape[0]):
+        index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
+        s = np.int64(0) if count_only else starts[chunk, 0]
+        t = np.int64(0) if count_only else starts[chunk, 1]
+        for leaf in range(chunk * CHUNK, min((chunk + 1) * CHUNK, corner.shape[0])):
+            l = np.int64(leaf_level[leaf])
+            i, j, k = corner[leaf, 0] >> l, corner[leaf, 1] >> l, np.int64(corner[leaf, 2]) >> (l * deep)
+            for kind in range(3 + 12):
+                n = 0
+                w = 0.0
+                if kind < 2 + deep:  # normal strains; the kind after those of 2D is no kind there
+                    x, y, z = moved(kind, -1, i, j, k)
+                    p, q, r = moved(kind, 1, i, j, k)
+                    low, high = level_at(level, deep, l, x, y, z), level_at(level, deep, l, p, q, r)
+                    if min(low, high) < l and low >= 0 and high >= 0:
+                        n = strain_entries(level, numbers, deep, kind, l, i, j, k, index, weight)
+                        w = cell_weight(c, kappa, first, deep, l, i, j, k) * (1 << (l * (2 + deep)))
+                        w = 0.5 * w if laplacian else w
+                elif kind >= 3:
+                    axis, p, q = (kind - 3) // 4, (kind - 3) // 2 % 2, (kind - 3) % 2
+                    if not deep and axis != 2:
+                        continue
+                    b, d = (axis + 1) % 3, (axis + 2) % 3
+                    x, y, z = moved(b, p, i, j, k)
+                    x, y, z = moved(d, q, x, y, z)
+                    if edge_state(level, deep, axis, l, x, y, z) == 2 and owns_edge(
+                        level, deep, axis, l, x, y, z, p, q
+                    ):
+                        n, one = gradient_entries(
+                            level, numbers, deep, enhanced, axis, b, d, l, x, y, z, index, weight, 0
+                        )
+                        n, two = gradient_entries(
+                            level, numbers, deep, enhanced, axis, d, b, l, x, y, z, index, weight, n
+                        )
+                        w = edge_weight(e, c, kappa, first, deep, axis, l, x, y, z) * one * two * (1 << (l * deep))
+                if n > 0:
+                    if not count_only:
+                        sample_weight[s] = w
+                        for o in range(n):
+                            sample[t + o], entry[t + o], value[t + o] = s, index[o], weight[o]
+                    s += 1
+                    t += n
+        if count_only:
+            starts[chunk, 0], starts[chunk, 1] = s, t
+
+
+@kernel
+def where_faces_occur(entry, first, order):
+    """Entries sorted by face: those of face n are order[first[n] : first[n + 1]]."""
+    for t in range(entry.shape[0]):
+        first[entry[t] + 1] += 1
+    for n in range(1, first.shape[0]):
+        first[n] += first[n - 1]
+    for t in range(entry.shape[0]):
+        n = entry[t]
+        order[first[n]] = t
+        first[n] += 1
+    for n in range(first.shape[0] - 1, 0, -1):
+        first[n] = first[n - 1]
+    first[0] = 0

@@ -1,0 +1,129 @@
+"""Multigrid on an octree: the tree, then regular grids of twice the finest cells and coarser.
+
+The second level is the whole liquid on cells of level 1, matrix-free, and below it is the regular hierarchy. Where the
+tree has finest leaves it is their usual coarse grid; where the tree is coarser it has more samples than the tree, and
+velocities go to the tree by restriction, residuals back by its transpose: an auxiliary space (Xu 1996). A regular
+level costs a fraction of one in compressed rows, so the extra samples are cheap.
+"""
+
+import numpy as np
+
+from glug.grids import kernels as kernels_tiles
+from glug.grids.blocks import TILE
+from glug.grids.coarsen import gather, weights_at
+from glug.grids.octree import kernels_transfer as kernels
+from glug.grids.octree.transfer import fields_of
+from glug.grids.octree.tree import Octree
+from glug.grids.regular import FACES
+from glug.physics.viscosity import kernels_contact_line as kernels_contact
+from glug.physics.viscosity.levels import ViscosityLevel, coarser, hierarchy
+from glug.solvers.assembled.rows import BlockGaussSeidel, CsrSystem
+from glug.solvers.cg import Vector
+from glug.solvers.multigrid import Level
+from glug.solvers.smoothers import GaussSeidel
+
+EMPTY = 1  # layers around a coarse level of the regular hierarchy
+# Sweeps of the tree and of the grids below it, visits of the first two of these, and how many times more contact lines
+# of the tree are swept on either side. Fewer of any of them cost more iterations: at 256 cells 13 instead of 12.
+TREE_SWEEPS, GRID_SWEEPS, REPEATS, CONTACT_SWEEPS = 2, 3, 2, 4
+REACH = 2.0  # cells from a wall within which a contact line is
+FULL = 0.999  # liquid fraction from which a face is not at the surface
+
+
+class OctreeLevel:
+    """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
+
+    def __init__(
+        self, tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, jumps: np.ndarray | None
+    ):
+        self.tree, self.place, self.system = tree, place, system
+        self.everything, self.hard = system.everything, system.part(in_tiles(hard_cells(regular, jumps), place))
+        self.mask, self.blocks = system.mask, system.blocks
+        self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
+        self._shapes = [field.shape for field in fields_of(tree, 0, np.uint8)]
+        self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
+        self._fields = {l: fields_of(tree, l) for l in range(2, tree.levels)}
+
+    def restrict(self, r: Vector, coarse: ViscosityLevel, b: Vector) -> None:
+        place, values, one, none = self.place, r[0][0, 0], np.float32(1.0), np.float32(0.0)
+        for a, offset in enumerate(FACES):
+            shape = self._shapes[a]
+            finest = self._finest[: int(np.prod(shape))].reshape(shape)
+            kernels.put_finest(place, a, values, one, finest)
+            gather(finest, weights_at(offset), b[a], coarse.blocks, coarse.m[a])
+            kernels.put_finest(place, a, values, none, finest)
+        kernels.add_to_level(place, 1, values, b, EMPTY)
+        for l, fields in self._fields.items():
+            for field in fields:
+                field.fill(0.0)
+            kernels.put_level(place, l, 1, values, one, fields)
+        for l in reversed(self._fields):
+            for a in range(3):
+                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (b[a], EMPTY)
+                kernels.spread_faces(self._fields[l][a], a, shift, finer)
+
+    def interpolate(self, e: Vector, x: Vector) -> None:
+        place, values = self.place, x[0][0, 0]
+        kernels.add_between(place, e, EMPTY, values)
+        kernels.add_level(place, 1, e, EMPTY, values)
+        for l, fields in self._fields.items():
+            for a in range(3):
+                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (e[a], EMPTY)
+                kernels.restrict_faces(finer, a, 1, shift, fields[a])
+            kernels.add_level(place, l, fields, 0, values)
+
+
+def contact_cells(level: ViscosityLevel) -> np.ndarray:
+    """1 at the cells of the finest level where liquid meets walls and air at once."""
+    marked = np.empty(level.shape, np.uint8)
+    reach = np.float32(REACH * level.dx)
+    kernels_contact.mark_contact(level.mass, level.stopping, np.float32(FULL), reach, marked)
+    return marked
+
+
+def hard_cells(level: ViscosityLevel, jumps: np.ndarray | None) -> np.ndarray:
+    """1 at contact lines and at `jumps` of the viscosity."""
+    marked = contact_cells(level)
+    if jumps is not None:
+        inside = jumps & (level.c[0] > 0)
+        marked |= inside
+    return marked
+
+
+def in_tiles(marked: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The faces of the finest level in tiles that have a marked cell."""
+    found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
+    kernels_tiles.active_tiles(marked, TILE, found)
+    i, j, k = (place[:, a] // TILE for a in (2, 3, 4))
+    return np.flatnonzero(found[i, j, k] & (place[:, 1] == 0))
+
+
+class OctreeSmoother:
+    """Gauss-Seidel on all levels: within blocks of rows on the tree, over coloured blocks of cells below it.
+
+    Beside a line where liquid meets walls and air at once, liquid hangs over the wall with a gap that grows from
+    nothing, of which coarse grids see little. Its motions alone would decide how many iterations a solve takes: the
+    tree's finest faces there are swept more often.
+    """
+
+    def __init__(self) -> None:
+        self._tree, self._grid = BlockGaussSeidel(TREE_SWEEPS, CONTACT_SWEEPS), GaussSeidel(GRID_SWEEPS)
+
+    def _of(self, level: OctreeLevel | ViscosityLevel) -> BlockGaussSeidel | GaussSeidel:
+        return self._tree if isinstance(level, OctreeLevel) else self._grid
+
+    def start(self, level, b: Vector, x: Vector, scratch: Vector) -> None:  # type: ignore[no-untyped-def]
+        self._of(level).start(level, b, x, scratch)
+
+    def forward(self, level, b: Vector, x: Vector, scratch: Vector) -> None:  # type: ignore[no-untyped-def]
+        self._of(level).forward(level, b, x, scratch)
+
+    def backward(self, level, b: Vector, x: Vector, scratch: Vector) -> None:  # type: ignore[no-untyped-def]
+        self._of(level).backward(level, b, x, scratch)
+
+
+def octree_hierarchy(
+    tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, jumps: np.ndarray | None = None
+) -> list[Level]:
+    """The tree and the regular grids below `regular`, the one of finest cells, which is not kept."""
+    return [OctreeLevel(tree, place, system, regular, jumps), *hierarchy(coarser(regular))]

@@ -1,0 +1,251 @@
+"""What the surfaces of solids do to a viscous liquid that slips along them.
+
+With mu (u - u_solid) / b the shear stress of a surface with slip length b, and its normal n, the surfaces add
+
+    1/2 sum over pieces of surface  (u - u_solid)' K (u - u_solid),      u = B u_faces  at the piece,
+
+    K = diffusion area dx (  (I - n n') / b  +  n n' / b_n  ),           b_n = ACROSS cells
+
+to the energy of `viscosity.problem`: friction along the surface, and next to no motion across it. B interpolates
+linearly between the faces around a piece, some of which lie in the solid: they are unknowns with hardly any mass.
+So a shear flow along a plane is in equilibrium with its friction wherever the plane lies, and nothing holds back what
+turns with a round solid.
+
+In multigrid the matrix W = B' K B of these terms goes to coarser grids as P' W P. The kernels know nothing of it: they
+hold the faces that it touches, whose rows, few as they are, are a sparse matrix and swept apart, after the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glug.geometry.solids.slip import LEAST_SLIP, Surface, around
+from glug.grids.regular import FACES, Offset
+from glug.solvers.cg import Vector
+
+if TYPE_CHECKING:
+    from glug.physics.viscosity.levels import ViscosityLevel
+
+ACROSS = LEAST_SLIP  # cells: a wall with this slip length holds all components alike
+LEAST_SHARE = 0.1  # of the weights of a piece: with less on unknown faces it is not felt
+SWEEPS = 2  # over the rows of faces at surfaces, per sweep of the others
+HELD = np.float32(1e20)  # a diagonal that holds its face
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Some faces of a staggered field: flat indices per axis, ascending."""
+
+    index: tuple[np.ndarray, ...]
+
+    def __len__(self) -> int:
+        return sum(len(i) for i in self.index)
+
+    def of(self, field: Vector) -> np.ndarray:
+        """The field's values there, axis by axis."""
+        return np.concatenate([u.reshape(-1)[i] for u, i in zip(field, self.index)])
+
+    def put(self, values: np.ndarray, field: Vector) -> None:
+        """Write them into the field, in place."""
+        end = 0
+        for u, i in zip(field, self.index):
+            begin, end = end, end + len(i)
+            u.reshape(-1)[i] = values[begin:end]
+
+    def numbers(self, sizes: list[int]) -> np.ndarray:
+        """Through all faces of all axes, of which there are `sizes`."""
+        return np.concatenate([i + begin for i, begin in zip(self.index, np.cumsum([0, *sizes]))])
+
+    @classmethod
+    def numbered(cls, numbers: np.ndarray, sizes: list[int]) -> Faces:
+        ends = np.cumsum([0, *sizes])
+        return cls(tuple(numbers[(numbers >= a) & (numbers < b)] - a for a, b in itertools.pairwise(ends)))
+
+
+@dataclass(frozen=True)
+class SlipTerm:
+    """W, over the faces that pieces of surface touch, and what the motion of the solids adds to a right-hand side."""
+
+    faces: Faces
+    W: Any  # scipy.sparse, float64
+    pull: np.ndarray  # B' K u_solid
+
+    @classmethod
+    def build(cls, point: np.ndarray, K: np.ndarray, motion: np.ndarray, mask: Vector) -> SlipTerm:
+        """Of pieces (n) at `point` (in cells) with the solid's velocity `motion`, between unknown faces."""
+        from scipy import sparse
+
+        faces, matrices = [], []
+        for offset, m in zip(FACES, mask):
+            index, weight = around(point, offset, m.shape)
+            weight = np.where(m.reshape(-1)[index] > 0, weight, 0.0)
+            total = weight.sum(axis=1, keepdims=True)
+            weight = np.where(total > LEAST_SHARE, weight / np.maximum(total, LEAST_SHARE), 0.0)
+            mine, matrix = _compressed(index, weight)
+            faces.append(mine)
+            matrices.append(matrix)
+        B = sparse.block_diag(matrices, format="csr")
+        stiff = sparse.bmat([[sparse.diags(K[:, a, b]) for b in range(3)] for a in range(3)], format="csr")
+        KB = stiff @ B
+        return cls(Faces(tuple(faces)), (B.T @ KB).tocsr(), KB.T @ motion.T.reshape(-1))
+
+    def matrix(self, sizes: list[int]):  # type: ignore[no-untyped-def]
+        """W over all faces, axis by axis."""
+        from scipy import sparse
+
+        number, entries = self.faces.numbers(sizes), self.W.tocoo()
+        place = number[entries.row], number[entries.col]
+        return sparse.csr_matrix((entries.data, place), shape=(sum(sizes), sum(sizes)))
+
+    def coarser(self, fine: Vector, mask: Vector) -> SlipTerm:
+        """P' W P on cells twice as large, between the unknown faces there; `fine` are fields of this level."""
+        from scipy import sparse
+
+        faces, matrices = [], []
+        for offset, u, m, own in zip(FACES, fine, mask, self.faces.index):
+            place = np.stack(np.unravel_index(own, u.shape), axis=1)
+            index, weight = around(1.0 + 0.5 * (place + np.asarray(offset)), offset, m.shape)  # behind an empty layer
+            mine, matrix = _compressed(index, np.where(m.reshape(-1)[index] > 0, weight, 0.0))
+            faces.append(mine)
+            matrices.append(matrix)
+        P = sparse.block_diag(matrices, format="csr")
+        return SlipTerm(Faces(tuple(faces)), (P.T @ self.W @ P).tocsr(), P.T @ self.pull)
+
+    def diagonal_of(self, shapes: Vector) -> Vector:
+        """The diagonal of W, as fields."""
+        out = tuple(np.zeros(u.shape, np.float32) for u in shapes)
+        self.faces.put(self.W.diagonal(), out)
+        return out
+
+
+def _compressed(index: np.ndarray, weight: np.ndarray):  # type: ignore[no-untyped-def]
+    """The samples with weights, ascending, and the weights as a matrix of their own: rows by these samples."""
+    from scipy import sparse
+
+    used = weight > 0
+    mine, column = np.unique(index[used], return_inverse=True)
+    row = np.broadcast_to(np.arange(len(index))[:, None], index.shape)[used]
+    return mine, sparse.csr_matrix((weight[used], (row, column)), shape=(len(index), len(mine)))
+
+
+def stiffness(surface: Surface, diffusion: np.ndarray) -> np.ndarray:
+    """K (n, 3, 3) of the pieces of a surface; `diffusion` is mu dt / (rho dx^2) there, times the liquid's share."""
+    across = surface.normal[:, :, None] * surface.normal[:, None, :]
+    along = np.eye(3) - across
+    K = along / surface.length[:, None, None] + across / ACROSS
+    return (diffusion * surface.area)[:, None, None] * K
+
+
+def interpolated(field: np.ndarray, offset: Offset, point: np.ndarray) -> np.ndarray:
+    """A field sampled at `offset`, at points (in cells)."""
+    index, weight = around(point, offset, field.shape)
+    return (field.reshape(-1)[index] * weight).sum(axis=1)
+
+
+class SurfaceRows:
+    """The rows of A, W included, of the faces that W touches; the kernels hold these faces."""
+
+    def __init__(self, level: ViscosityLevel, slip: SlipTerm):
+        self.held: Vector = tuple(m.copy() for m in level.m)
+        for m, index in zip(self.held, slip.faces.index):
+            m.reshape(-1)[index] = HELD
+        sizes = [m.size for m in level.m]
+        mine = slip.faces.numbers(sizes)
+        row, column, value = operator_rows(level, slip.faces)
+        others = np.setdiff1d(column, mine)
+        self.count = len(mine)
+        self.faces = Faces.numbered(mine, sizes)
+        self.near = Faces.numbered(others, sizes)
+        self.rows = self._rows(mine, others, row, column, value, slip.W)
+        self._x = np.empty(self.rows.shape[1])
+
+    @staticmethod
+    def _rows(mine, others, row, column, value, W):  # type: ignore[no-untyped-def]
+        from scipy import sparse
+
+        number = np.concatenate([mine, others])
+        order = np.argsort(number)
+        place = order[np.searchsorted(number, column, sorter=order)]
+        rows = sparse.csr_matrix((value, (row, place)), shape=(len(mine), len(number)))
+        wide = sparse.csr_matrix((W.data, W.indices, W.indptr), shape=rows.shape)
+        return (rows + wide).tocsr()
+
+    def _gather(self, x: Vector) -> np.ndarray:
+        self._x[: self.count] = self.faces.of(x)
+        self._x[self.count :] = self.near.of(x)
+        return self._x
+
+    def apply(self, x: Vector, q: Vector) -> float:
+        """q = A x on the faces; returns what that changes of x . q."""
+        values = self._gather(x)
+        product, before = self.rows @ values, self.faces.of(q)
+        self.faces.put(product, q)
+        return float(np.einsum("i,i->", values[: self.count], product - before))  # not BLAS: its sums depend on threads
+
+    def residual(self, b: Vector, x: Vector, r: Vector) -> None:
+        """r = b - A x on the faces."""
+        self.faces.put(self.faces.of(b) - self.rows @ self._gather(x), r)
+
+    @contextmanager
+    def holding(self, b: Vector, x: Vector) -> Iterator[None]:
+        """Sweeps of the kernels leave the faces as they are."""
+        kept = self.faces.of(b)
+        self.faces.put(HELD * self.faces.of(x), b)
+        try:
+            yield
+        finally:
+            self.faces.put(kept, b)
+
+    def sweep(self, b: Vector, x: Vector, forward: bool) -> None:
+        """Gauss-Seidel over the faces, in place."""
+        from pyamg import amg_core
+
+        values, known = self._gather(x), self.faces.of(b).astype(np.float64)
+        order = (0, self.count, 1) if forward else (self.count - 1, -1, -1)
+        for _ in range(SWEEPS):
+            amg_core.gauss_seidel(self.rows.indptr, self.rows.indices, self.rows.data, values, known, *order)
+        self.faces.put(values[: self.count], x)
+
+
+def operator_rows(level: ViscosityLevel, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, number of the column's face and value of the entries of M + E' K V E in the rows of some faces."""
+    sizes = [m.size for m in level.m]
+    begin = np.cumsum([0, *sizes])
+    diagonal = level.diagonal_with(level.m)
+    rows, columns, values = [], [], []
+    for a, index in enumerate(faces.index):
+        place = np.stack(np.unravel_index(index, level.m[a].shape), axis=1)
+        number = np.arange(len(index)) + sum(len(i) for i in faces.index[:a])
+
+        def add(axis: int, step: np.ndarray, coefficient: np.ndarray, number=number, place=place) -> None:  # type: ignore[no-untyped-def]
+            shape = level.m[axis].shape
+            to = np.ravel_multi_index(tuple((place + step).T), shape)
+            mine = (level.m[axis].reshape(-1)[to] > 0) & (coefficient != 0)
+            rows.append(number[mine])
+            columns.append(to[mine] + begin[axis])
+            values.append(coefficient[mine].astype(np.float64))
+
+        def at(field: np.ndarray, step: np.ndarray, place=place) -> np.ndarray:  # type: ignore[no-untyped-def]
+            return field[tuple((place + step).T)]
+
+        unit = np.eye(3, dtype=np.int64)
+        add(a, 0 * unit[a], at(diagonal[a], 0 * unit[a]))
+        add(a, unit[a], -at(level.c[a], 0 * unit[a]))
+        add(a, -unit[a], -at(level.c[a], -unit[a]))
+        for b in range(3):
+            if b != a:
+                e, f, up, back = level.e[3 - a - b], level.f[3 - a - b], unit[b], unit[a]
+                add(a, up, -at(e, up))
+                add(a, -up, -at(e, 0 * up))
+                # The shear at an edge is u_a(here) - u_a(here - up) + u_b(here) - u_b(here - back).
+                add(b, 0 * up, at(f, 0 * up))
+                add(b, -back, -at(f, 0 * up))
+                add(b, up, -at(f, up))
+                add(b, up - back, at(f, up))
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)

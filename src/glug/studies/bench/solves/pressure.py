@@ -1,0 +1,73 @@
+"""`glug bench pressure-solve`: projections of a splash with hundreds of droplets and of mazes, by every solver.
+
+It answers one question: how many core-microseconds does an unknown cost, to a recomputed residual of 1e-6 of the
+right-hand side's, set-up included? Timed as `viscosity_solve` does.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from glug.studies import isolated
+from glug.studies.bench.solves.viscosity import (
+    HEADER,
+    LIMIT,
+    RESOLUTION,
+    TOLERANCE,
+    chosen,
+    curve,
+    draw,
+    fastest,
+    figures,
+    numbers,
+    row,
+)
+from glug.studies.registry import BenchOptions
+from glug.studies.rows import BenchRow, aligned
+from glug.view.plot import Line
+
+SOLVERS = {"default": "multigrid", "jacobi-cg": "jacobi-cg", "ic-cg": "ic-cg"}
+
+
+def measure(n: int, solver: str, case: str, threads: int) -> dict[str, Any]:
+    """Solve once in this process; set-up is what follows the links."""
+    from glug.jit import set_threads
+
+    set_threads(threads)
+    return fastest(lambda size: _solve(size, solver, case), n)
+
+
+def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
+    from glug.solvers.cg import solve_with_fallback, zeros_like
+    from glug.studies.problems.pressure import CASES
+
+    problem = CASES[case](n)
+    rng = np.random.default_rng(1)
+    velocity = tuple(rng.standard_normal(u.shape, np.float32) for u in problem.grid.staggered())
+    b = (problem.right_hand_side((velocity[0], velocity[1], velocity[2])),)
+    x = zeros_like(problem.system, np.float64)
+    choices = problem.preconditioners(SOLVERS[solver])
+    residuals: list[float] = []
+    stats = solve_with_fallback(problem.system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
+    return {**numbers(stats, residuals), "unknowns": stats.unknowns}
+
+
+def bench(options: BenchOptions) -> list[BenchRow]:
+    """A row per case and solver, each in its own process; prints the table."""
+    from glug.studies.problems.pressure import CASES
+
+    n = options.resolution or RESOLUTION
+    threads = max(options.threads)
+    rows, lines = [], [HEADER]
+    cases = chosen("case", options.case, ("splash",), CASES)
+    curves: dict[str, list[Line]] = {case: [] for case in cases}
+    for case in cases:
+        for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
+            r = isolated.call(f"{__name__}:measure", n=n, solver=solver, case=case, threads=threads)
+            rows.append(row(f"pressure/{case}", solver, n, threads, r))
+            lines.append([case, solver, *figures(r, threads)])
+            curves[case] += curve(solver, r, threads)
+    options.say(aligned(lines))
+    if options.plot is not None:
+        draw("pressure", n, curves, options.plot)
+    return rows

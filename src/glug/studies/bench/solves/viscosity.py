@@ -1,0 +1,230 @@
+"""`glug bench viscosity-solve`: the published viscosity problem by every solver, beside the published figures.
+
+It answers one question: how many core-microseconds does an unknown cost, to a recomputed residual of 1e-6 of the
+right-hand side's, set-up included? A problem is solved once to load the kernels and, where that takes little time, the
+fastest of three more solves counts: runs solve step after step, and other programs only ever add to a time.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from glug.errors import InputError
+from glug.output.atomic import replace_file
+from glug.studies import isolated
+from glug.studies.registry import BenchOptions
+from glug.studies.rows import BenchRow, aligned
+from glug.view.plot import Line, Panel, plot
+
+RESOLUTION = 128
+TOLERANCE = 1e-6
+LIMIT = 3000  # iterations
+TIMES, BRIEF = 3, 10.0  # solves, and seconds beyond which there are no more of them
+PUBLISHED_CASES = ("delta", "smooth")
+SOLVERS = ("default", "box", "chebyshev", "jacobi-mg", "jacobi-cg", "ic-cg", "pyamg", "scipy-cg")
+ASSEMBLED = ("ic-cg", "pyamg", "scipy-cg")
+LARGEST_ASSEMBLED = 128  # an assembled matrix of the next size does not fit
+BOX_SWEEPS, BOX_REPEATS = 2, 2
+HEADER = ["case", "solver", "iterations", "set-up s", "solve s", "core-us/unknown", "GB", "residual"]
+
+# Aanjaneya et al. 2019, Table 2, 16 cores: iterations, seconds, GB.
+PUBLISHED = {
+    128: {"box multigrid": (3, 27.3, 0.256), "ICPCG": (39, 6.7, 1.024), "CG": (377, 35.6, 1.536)},
+    256: {"box multigrid": (3, 119.6, 2.18), "ICPCG": (53, 95.3, 8.32), "CG": (707, 619.4, 11.78)},
+    512: {"box multigrid": (4, 834.7, 15.94)},
+}
+PUBLISHED_CORES = 16
+
+
+def measure(n: int, solver: str, case: str, threads: int) -> dict[str, Any]:
+    """Solve once in this process; set-up is from the assembled problem's fields to a solver that is ready."""
+    from glug.jit import set_threads
+
+    set_threads(threads)
+    return fastest(lambda size: _solve(size, solver, case), n)
+
+
+def fastest(solve: Callable[[int], dict[str, Any]], n: int) -> dict[str, Any]:
+    """The fastest of a few solves of size `n`, one if they take long, and the peak memory of this process."""
+    solve(24)  # loads or compiles the kernels
+    best = solve(n)
+    begin = time.perf_counter()
+    for _ in range(TIMES):
+        if best["setup"] + best["seconds"] + time.perf_counter() - begin > BRIEF:
+            break
+        best = min(best, solve(n), key=lambda r: r["setup"] + r["seconds"])
+    return {**best, "peak": isolated.peak_bytes()}
+
+
+def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
+    from glug.solvers.cg import zeros_like
+    from glug.studies.problems.viscosity import CASES
+
+    problem = CASES[case].problem(n)
+    begin = time.perf_counter()
+    system = problem.system()
+    ready = time.perf_counter() - begin
+    b = CASES[case].right(problem.grid, system)
+    if solver in ASSEMBLED:
+        return {**_run_assembled(problem, solver, b), "unknowns": system.unknowns}
+    result = _run(system, solver, b, zeros_like(system, np.float64), problem.stiff_above)
+    return {**result, "setup": result["setup"] + ready, "unknowns": system.unknowns}
+
+
+def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) -> dict[str, Any]:
+    from glug.physics.viscosity.boxes import BoxSmoother
+    from glug.physics.viscosity.levels import hierarchy
+    from glug.physics.viscosity.problem import solve_parts
+    from glug.solvers.cg import Cycle, solve_with_fallback
+    from glug.solvers.multigrid import Multigrid
+    from glug.solvers.smoothers import Chebyshev, DampedJacobi
+
+    smoothers: dict[str, Any] = {
+        "box": BoxSmoother(BOX_SWEEPS),
+        "chebyshev": Chebyshev(3, 3.0),
+        "jacobi-mg": DampedJacobi(2, 0.5),
+    }
+    residuals: list[float] = []
+    if solver in smoothers:
+        repeats = BOX_REPEATS if solver == "box" else 0
+        choices = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
+        stats = solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
+    else:
+        name = "jacobi-cg" if solver == "jacobi-cg" else "multigrid"
+        stats = solve_parts(system, name, b, x, TOLERANCE, LIMIT, stiff_above=stiff_above, residuals=residuals)
+    return numbers(stats, residuals)
+
+
+def numbers(stats: Any, residuals: list[float]) -> dict[str, Any]:
+    """What a row and a plot need of a solve."""
+    return {
+        "residuals": residuals,
+        "iterations": stats.iterations,
+        "residual": stats.residual,
+        "seconds": stats.seconds,
+        "setup": stats.setup_seconds,
+    }
+
+
+def _run_assembled(problem: Any, solver: str, b: Any) -> dict[str, Any]:
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    from glug.physics.viscosity.strain_rows import strain_rows
+    from glug.solvers.incomplete import AssembledCholesky
+
+    rows = strain_rows(problem.grid, problem.solid, problem.solid_faces, problem.weights, every=True)
+    matrix, diagonal = rows.assemble(problem.mass)
+    matrix = matrix.tocsr()
+    rhs = np.concatenate([c[g > 0] for c, g in zip(b, diagonal)]).astype(np.float64)
+    count = {"n": 0}
+
+    def step(_: Any) -> None:
+        count["n"] += 1
+
+    begin = time.perf_counter()
+    preconditioner = None
+    if solver == "pyamg":
+        import pyamg
+
+        axis = np.repeat(np.arange(3), [int((g > 0).sum()) for g in diagonal])
+        translations = (axis[:, None] == np.arange(3)[None, :]).astype(float)
+        hierarchy = pyamg.smoothed_aggregation_solver(matrix, B=translations, symmetry="symmetric", max_coarse=500)
+        preconditioner = hierarchy.aspreconditioner(cycle="V")
+    elif solver == "ic-cg":
+        preconditioner = LinearOperator(matrix.shape, AssembledCholesky(matrix))
+    setup = time.perf_counter() - begin
+    begin = time.perf_counter()
+    # The Euclidean tolerance is tightened until the largest entry meets ours.
+    x, tolerance, residual = np.zeros_like(rhs), TOLERANCE, 1.0
+    for _ in range(6):
+        x, _ = cg(matrix, rhs, x0=x, rtol=tolerance, maxiter=LIMIT, M=preconditioner, callback=step)
+        residual = float(np.abs(rhs - matrix @ x).max() / np.abs(rhs).max())
+        if residual <= TOLERANCE:
+            break
+        tolerance *= 0.3
+    seconds = time.perf_counter() - begin
+    return {"iterations": count["n"], "residual": residual, "seconds": seconds, "setup": setup, "residuals": []}
+
+
+def bench(options: BenchOptions) -> list[BenchRow]:
+    """A row per case and solver, each in its own process; prints the table."""
+    from glug.studies.problems.viscosity import CASES
+
+    n = options.resolution or RESOLUTION
+    threads = max(options.threads)
+    cases = chosen("case", options.case, PUBLISHED_CASES, CASES)
+    rows, lines = [], [HEADER]
+    curves: dict[str, list[Line]] = {case: [] for case in cases}
+    for case in cases:
+        for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
+            if solver in ASSEMBLED and n > LARGEST_ASSEMBLED:
+                reason = f"an assembled matrix of {n} cells does not fit"
+                rows.append(BenchRow(f"viscosity/{case}", solver, n, threads=threads, skipped=reason))
+                lines.append([case, solver, f"skipped: {reason}", *[""] * 5])
+                continue
+            r = isolated.call(f"{__name__}:measure", n=n, solver=solver, case=case, threads=threads)
+            rows.append(row(f"viscosity/{case}", solver, n, threads, r))
+            lines.append([case, solver, *figures(r, threads)])
+            curves[case] += curve(solver, r, threads)
+    for name, (iterations, seconds, gb) in PUBLISHED.get(n, {}).items() if "delta" in cases else ():
+        lines.append(["delta", f"published {name}, 16 cores", str(iterations), "-", f"{seconds}", "-", f"{gb}", "-"])
+    options.say(aligned(lines))
+    if options.plot is not None:
+        draw("viscosity", n, curves, options.plot)
+    return rows
+
+
+def curve(solver: str, r: dict[str, Any], threads: int) -> list[Line]:
+    """Residual against time, where the solver tells it."""
+    if not r["residuals"]:
+        return []
+    steps = np.linspace(r["setup"], r["setup"] + r["seconds"], len(r["residuals"]))
+    return [Line(solver, list(steps * threads / r["unknowns"] * 1e6), r["residuals"], dots=len(steps) < 20)]
+
+
+def draw(what: str, n: int, curves: dict[str, list[Line]], path: Path) -> None:
+    """A picture of how the residuals of every case fall."""
+    panels = [
+        Panel(f"{what}, {case}, {n} cells", "core-microseconds per unknown", "residual", lines, log_x=True, log_y=True)
+        for case, lines in curves.items()
+        if lines
+    ]
+    picture = Image.fromarray(plot(panels))
+    replace_file(path, lambda file: picture.save(file, "PNG", optimize=True))
+
+
+def chosen(kind: str, wish: str | None, usual: Iterable[str], every: Iterable[str]) -> tuple[str, ...]:
+    """The names that the option `kind` asks for: `usual` if it is not given, `every` for "all"."""
+    if wish is None:
+        return tuple(usual)
+    names = tuple(every)
+    if wish == "all":
+        return names
+    if wish not in names:
+        raise InputError(f"no {kind} of this bench is called '{wish}': there are all, {', '.join(names)}")
+    return (wish,)
+
+
+def row(case: str, solver: str, n: int, threads: int, r: dict[str, Any]) -> BenchRow:
+    return BenchRow(
+        case,
+        solver,
+        n,
+        dofs=r["unknowns"],
+        threads=threads,
+        iterations=r["iterations"],
+        seconds=r["seconds"],
+        setup_seconds=r["setup"],
+        peak_gb=r["peak"] / 1e9,
+        residual=r["residual"],
+    )
+
+
+def figures(r: dict[str, Any], threads: int) -> list[str]:
+    cost = (r["setup"] + r["seconds"]) * threads / r["unknowns"] * 1e6
+    numbers = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{cost:.2f}", f"{r['peak'] / 1e9:.2f}"]
+    return [str(r["iterations"]), *numbers, f"{r['residual']:.1e}"]
