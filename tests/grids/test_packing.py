@@ -11,6 +11,7 @@ from glug.grids.blocks import active_blocks
 from glug.grids.packing import pack_parts
 from glug.physics.viscosity import problem as viscosity
 from glug.solvers.cg import zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.studies.problems.systems import BOX, add_balls, window
 from glug.studies.problems.viscosity import noise
 
@@ -69,7 +70,7 @@ def test_lumps_on_opposite_walls_are_solved_in_a_small_window(solver, monkeypatc
         packing = viscosity.pack_parts(system.blocks, system.shape)
         assert (packing is not None) == together
         x = zeros_like(system, np.float64)
-        stats = viscosity.solve_parts(system, solver, b, x, 1e-9, 1000)
+        stats = viscosity.solve_parts(system, solver, b, x, SolveLimits(1e-9, 1000))
         assert stats.converged
         solutions.append(x)
     largest = max(float(np.abs(u).max()) for u in solutions[1])

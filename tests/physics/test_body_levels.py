@@ -7,6 +7,7 @@ from glug.physics.pressure.levels import hierarchy
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.rigid.levels import BodyLevel
 from glug.solvers.cg import Cycle, conjugate_gradients
+from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.studies.problems.systems import crowded_tank
@@ -43,7 +44,7 @@ def test_bodies_cost_at_most_one_iteration_more() -> None:
 
     def iterations(system, precondition) -> int:  # type: ignore[no-untyped-def]
         x = problem.grid.scalar(dtype=np.float64)
-        stats = conjugate_gradients(system, Cycle(problem.system, precondition), (b,), (x,), 1e-5, 60)
+        stats = conjugate_gradients(system, Cycle(problem.system, precondition), (b,), (x,), SolveLimits(1e-5, 60))
         assert stats.converged
         return stats.iterations
 

@@ -8,6 +8,7 @@ from glug.physics.viscosity.kernels_boxes import BOX
 from glug.physics.viscosity.levels import ViscosityLevel, hierarchy
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Multigrid
 from glug.studies.problems.viscosity import CASES
 
@@ -73,7 +74,7 @@ def test_three_to_five_iterations(case):
         system = problem.system()
         b, x = CASES[case].right(problem.grid, system), zeros_like(system, np.float64)
         cycle = Cycle(system, Multigrid(hierarchy(system), BoxSmoother(2), 2))
-        stats = conjugate_gradients(system, cycle, b, x, 1e-6, 20)
+        stats = conjugate_gradients(system, cycle, b, x, SolveLimits(1e-6, 20))
         print(f"{case}: {stats.iterations} iterations at {n} cells")
         assert stats.converged
         assert stats.iterations <= 5

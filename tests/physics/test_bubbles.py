@@ -9,6 +9,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.reference.bubbles import ConstraintPressure
 from glug.physics.reference.pressure import ghost_distance
+from glug.solvers.limits import SolveLimits
 
 N = 24
 SIDES = (0.013, 0.0, 0.007), (0.97, 1.0, 0.981)
@@ -40,7 +41,7 @@ def stirred(grid: Grid, seed: int = 0) -> Staggered:
 
 def project(problem: PressureProblem, velocity: Staggered, solver: str, tolerance: float = 1e-5):
     u, v, w = (a.copy() for a in velocity)
-    q, stats = problem.project((u, v, w), tolerance=tolerance, max_iterations=2000, solver=solver)
+    q, stats = problem.project((u, v, w), SolveLimits(tolerance, 2000), solver=solver)
     assert stats.converged
     return (u, v, w), q, stats
 
@@ -119,7 +120,7 @@ def test_bubbles_grow_as_asked():
     bubbles.growth = np.zeros(len(bubbles.regions))
     bubbles.growth[bubbles.number] = 1e-3 * (1 + np.arange(len(bubbles)))  # m3/s
     velocity = stirred(grid)
-    problem.project(velocity, tolerance=1e-5, max_iterations=500)
+    problem.project(velocity, SolveLimits(1e-5, 500))
     outflow = bubbles.outflow(velocity, problem.solid) * grid.dx**2
     np.testing.assert_allclose(outflow, bubbles.growth[bubbles.number], rtol=1e-4)
 
@@ -159,9 +160,9 @@ def test_a_piston_moves_liquid_through_air(speed: float, solver: str, tolerance:
 
     velocity = grid.staggered()
     problem.close_air()
-    problem.project(velocity, tolerance=tolerance, max_iterations=500, solver=solver)
+    problem.project(velocity, SolveLimits(tolerance, 500), solver=solver)
     assert [flux(x) for x in (0.5, 0.83)] == pytest.approx([driven] * 2, rel=1e-6)
     problem.bubbles = None
     velocity = grid.staggered()
-    problem.project(velocity, tolerance=1e-6, max_iterations=500, solver=solver)
+    problem.project(velocity, SolveLimits(1e-6, 500), solver=solver)
     assert abs(flux(0.5)) < 1e-6 * abs(driven)  # the control: in a vacuum nothing reaches the liquid

@@ -9,6 +9,7 @@ from glug.physics.viscosity.free_parts import FreeBodies, free_bodies, label_pai
 from glug.physics.viscosity.levels import hierarchy
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.studies.problems.viscosity import CASES, noise
@@ -59,6 +60,8 @@ def test_the_cycle_stays_symmetric_and_takes_few_iterations(balls, monkeypatch):
         assert energy > 0.0
         assert abs(one - other) < 1e-5 * energy
         x, right = zeros_like(system, np.float64), CASES["balls"].right(balls.grid, system)
-        counts.append(conjugate_gradients(system, Cycle(system, precondition), right, x, 1e-6, 100).iterations)
+        counts.append(
+            conjugate_gradients(system, Cycle(system, precondition), right, x, SolveLimits(1e-6, 100)).iterations
+        )
     print(f"{counts[0]} iterations of the cycle alone, {counts[1]} with free bodies apart")
     assert counts[1] <= 15 < counts[0]

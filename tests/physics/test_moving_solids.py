@@ -9,6 +9,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.simulation import Simulation
+from glug.solvers.limits import SolveLimits
 
 N = 16
 GRID = Grid(1.0 / N, (N + 8, N + 8, N + 8), (-4, -4, -4))
@@ -37,7 +38,7 @@ def pushed(face: float, walls: Walls, speed: float = SPEED) -> tuple[PressurePro
     phi = (GRID.points(CENTRE)[..., 1] - 0.7137).astype(np.float32)
     problem = PressureProblem.build(GRID, np.clip(phi, -3 * GRID.dx, 3 * GRID.dx), solid)
     velocity = GRID.staggered()
-    _, stats = problem.project(velocity, tolerance=1e-7, max_iterations=3000)
+    _, stats = problem.project(velocity, SolveLimits(1e-7, 3000))
     assert stats.converged
     return problem, velocity
 
@@ -83,7 +84,7 @@ def test_the_divergence_with_the_solid_in_it_vanishes(face):
 def test_what_a_piston_cannot_displace_in_a_full_box_is_reported(speed):
     solid = sample_solids(GRID, ALIGNED, [Piston(0.25, speed)], 0.0)
     problem = PressureProblem.build(GRID, np.full(GRID.shape, np.float32(-1.0)), solid)
-    _, stats = problem.project(GRID.staggered(), tolerance=1e-6, max_iterations=100)
+    _, stats = problem.project(GRID.staggered(), SolveLimits(1e-6, 100))
     assert stats.converged
     unmet = stats.imbalance * np.abs(problem.right_hand_side(GRID.staggered())).max()
     assert unmet == pytest.approx(speed / (0.75 * N), rel=1e-4)  # of every cell: the flux is shared along x
@@ -122,7 +123,7 @@ def after_a_viscous_step(tub: Tub) -> float:
     velocity = GRID.staggered()
     for a, u in enumerate(velocity):
         u[:] = DRIFT[a]
-    stats = problem.solve(velocity, tolerance=1e-5, max_iterations=3000)
+    stats = problem.solve(velocity, SolveLimits(1e-5, 3000))
     assert stats.converged
     wet = [m > 0.01 for m in problem.mass]
     assert sum(int(w.sum()) for w in wet) > 1000

@@ -21,6 +21,7 @@ from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_d
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
+from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Multigrid
 from glug.studies.problems.octree import figure
 
@@ -123,7 +124,7 @@ def test_a_viscous_velocity_loses_little_on_the_way_there_and_back():
     problem, _, _ = thick_ball()
     grid = problem.grid
     velocity = tuple(np.sin(9.0 * grid.points(FACES[a]) @ [1.0, 0.7, -0.4] + a).astype(np.float32) for a in range(3))
-    problem.solve(velocity, tolerance=1e-5, max_iterations=200)
+    problem.solve(velocity, SolveLimits(1e-5, 200))
     octree = OctreeViscosity.build(problem, 1.0)
     back = tuple(u.copy() for u in velocity)
     to_regular(octree.tree, octree.place, to_octree(octree.tree, octree.place, velocity), back)
@@ -139,9 +140,9 @@ def test_a_tree_without_coarsening_is_the_regular_grid(solver):
     problem = ViscosityProblem.build(grid, phi, solid, diffusion)
     start = rotation(grid, (0.3, 1.0, -0.5), (0.5, 0.3, 0.5))
     ours, regular = (tuple(u.copy() for u in start) for _ in range(2))
-    problem.solve(regular, tolerance=1e-7, max_iterations=2000)
+    problem.solve(regular, SolveLimits(1e-7, 2000))
     octree = OctreeViscosity.build(problem, diffusion, levels=1, solver=solver)
-    stats = octree.solve(ours, tolerance=1e-7, max_iterations=2000)
+    stats = octree.solve(ours, SolveLimits(1e-7, 2000))
     assert stats.converged and stats.unknowns == problem.system().unknowns
     for u, v in zip(ours, regular):
         assert np.abs(u - v).max() < 2e-5
@@ -153,9 +154,9 @@ def test_a_thick_liquid_differs_little_from_the_regular_grid_with_fewer_unknowns
         np.sin(5.0 * problem.grid.points(FACES[a]) @ [1.0, 0.6, -0.3] + a).astype(np.float32) for a in range(3)
     )
     ours, regular = (tuple(u.copy() for u in start) for _ in range(2))
-    stats = problem.solve(regular, tolerance=1e-6, max_iterations=2000)
+    stats = problem.solve(regular, SolveLimits(1e-6, 2000))
     octree = OctreeViscosity.build(problem, diffusion)
-    mine = octree.solve(ours, tolerance=1e-6, max_iterations=2000)
+    mine = octree.solve(ours, SolveLimits(1e-6, 2000))
     assert mine.converged and mine.iterations <= 20
     assert mine.unknowns < 0.7 * stats.unknowns
     for u, v, m in zip(ours, regular, problem.system().m):
@@ -173,12 +174,12 @@ def test_a_jump_of_the_viscosity_inside_stays_resolved(monkeypatch):
     m = problem.system().m
     start = tuple(np.sin(5.0 * grid.points(FACES[a]) @ [1.0, 0.6, -0.3] + a).astype(np.float32) for a in range(3))
     regular = tuple(u.copy() for u in start)
-    problem.solve(regular, tolerance=1e-6, max_iterations=2000)
+    problem.solve(regular, SolveLimits(1e-6, 2000))
     off, iterations = [], []
     for marks in (octree_viscosity.jump_cells, lambda cell: np.zeros(cell.shape, np.bool_)):
         monkeypatch.setattr(octree_viscosity, "jump_cells", marks)
         ours = tuple(u.copy() for u in start)
-        stats = OctreeViscosity.build(problem, diffusion).solve(ours, tolerance=1e-6, max_iterations=2000)
+        stats = OctreeViscosity.build(problem, diffusion).solve(ours, SolveLimits(1e-6, 2000))
         squares = [((u - v)[w > 0] ** 2).mean() for u, v, w in zip(ours, regular, m)]
         off.append(float(np.sqrt(np.mean(squares))))
         iterations.append(stats.iterations)
@@ -215,7 +216,7 @@ def test_a_free_ball_turns_on(enhanced, kept):
     start = rotation(problem.grid, (0.2, 1.0, -0.4), (0.51, 0.49, 0.5))
     velocity = tuple(u.copy() for u in start)
     octree = OctreeViscosity.build(problem, diffusion, enhanced=enhanced)
-    octree.solve(velocity, tolerance=1e-7, max_iterations=2000)
+    octree.solve(velocity, SolveLimits(1e-7, 2000))
     change = max(np.abs(u - v)[m > 0.5].max() for u, v, m in zip(start, velocity, problem.system().m))
     assert (change < 1e-5) == kept
     if not kept:
@@ -226,7 +227,7 @@ def test_without_liquid_there_is_nothing_to_solve():
     grid, phi, solid = tank(16)
     problem = ViscosityProblem.build(grid, np.ones_like(phi), solid, 10.0)
     velocity = tuple(np.full(s.shape, 2.0, np.float32) for s in grid.staggered())
-    stats = OctreeViscosity.build(problem, 10.0).solve(velocity, tolerance=1e-6, max_iterations=10)
+    stats = OctreeViscosity.build(problem, 10.0).solve(velocity, SolveLimits(1e-6, 10))
     assert stats.converged and stats.unknowns == 0
 
 
@@ -284,11 +285,11 @@ def test_bodies_move_as_on_the_regular_grid():
             problem = replace(problem, bodies=None)
         velocity = tuple(np.zeros(m.shape, np.float32) for m in problem.mass)
         if name == "regular":
-            problem.solve(velocity, tolerance=1e-6, max_iterations=300)
+            problem.solve(velocity, SolveLimits(1e-6, 300))
         else:
             octree = OctreeViscosity.build(problem, 20.0)
             assert octree.tree.level.max() > 0
-            assert octree.solve(velocity, tolerance=1e-6, max_iterations=300).converged
+            assert octree.solve(velocity, SolveLimits(1e-6, 300)).converged
         found[name] = bodies.velocity[0].copy()
     assert np.abs(found["regular"] - start).max() > 0.2
     np.testing.assert_allclose(found["octree"], found["regular"], atol=0.01 * np.abs(start).max())

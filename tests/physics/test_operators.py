@@ -10,6 +10,7 @@ from glug.physics.pressure.problem import PressureProblem, assemble_pressure
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.cg import zeros_like
+from glug.solvers.limits import SolveLimits
 
 
 def random_domain(seed: int):
@@ -82,7 +83,7 @@ def test_fast_pressure_equals_reference():
     answers = []
     for solver in ("multigrid", "jacobi-cg", "reference"):
         velocity = tuple(u.copy() for u in start)
-        _, stats = problem.project(velocity, tolerance=1e-7, max_iterations=1000, solver=solver)
+        _, stats = problem.project(velocity, SolveLimits(1e-7, 1000), solver=solver)
         assert stats.converged
         answers.append(velocity)
     for answer in answers[:2]:
@@ -97,7 +98,7 @@ def test_fast_viscosity_equals_reference():
     problem = ViscosityProblem.build(grid, phi, solid, 3.0)
     start = [rng.normal(size=u.shape).astype(np.float32) for u in grid.staggered()]
     fast, exact = tuple(u.copy() for u in start), tuple(u.copy() for u in start)
-    assert problem.solve(fast, tolerance=1e-6, max_iterations=3000).converged
+    assert problem.solve(fast, SolveLimits(1e-6, 3000)).converged
     problem.solve_reference(exact)
     for a, b in zip(fast, exact):
         assert np.abs(a - b).max() < 1e-4
@@ -109,7 +110,7 @@ def test_viscosity_never_adds_energy():
     rng = np.random.default_rng(0)
     velocity = tuple(rng.normal(size=u.shape).astype(np.float32) for u in grid.staggered())
     before = sum((m * u * u).sum(dtype=np.float64) for m, u in zip(problem.mass, velocity))
-    problem.solve(velocity, tolerance=1e-6, max_iterations=2000)
+    problem.solve(velocity, SolveLimits(1e-6, 2000))
     after = sum((m * u * u).sum(dtype=np.float64) for m, u in zip(problem.mass, velocity))
     assert after < before
 
@@ -123,7 +124,7 @@ def test_a_closed_box_that_is_compressed_is_solved_in_the_least_squares_sense():
     velocity = grid.staggered()
     x, _, _ = grid.coordinates((0.0, 0.5, 0.5))
     velocity[0][:] = (0.1 * x)[:, None, None]
-    _, stats = problem.project(velocity, tolerance=1e-6, max_iterations=2000)
+    _, stats = problem.project(velocity, SolveLimits(1e-6, 2000))
     assert stats.converged
     assert stats.imbalance < 1e-6
     rhs = grid.scalar()
@@ -143,4 +144,4 @@ def test_nan_raises_and_names_the_stage():
     velocity[0][14, 11, 12] = np.nan
     assert problem.liquid[14, 11, 12]
     with pytest.raises(SolverError, match="pressure"):
-        problem.project(velocity, tolerance=1e-5, max_iterations=10)
+        problem.project(velocity, SolveLimits(1e-5, 10))

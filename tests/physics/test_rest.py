@@ -7,6 +7,7 @@ from setups import tank
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.velocity import extend
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.solvers.limits import SolveLimits
 
 DT, G = 0.01, 9.81
 
@@ -17,7 +18,7 @@ def residual_speeds(steps: int, implicit_number: float | None, project_first: bo
     problem = PressureProblem.build(grid, phi, solid)
     viscous = None if implicit_number is None else ViscosityProblem.build(grid, phi, solid, implicit_number)
     velocity, reached = grid.staggered(), grid.staggered()
-    options = {"tolerance": 1e-8, "max_iterations": 2000, "floor": 1e-2 * G * DT}
+    limits = SolveLimits(1e-8, 2000, 1e-2 * G * DT)
     wet = np.zeros(velocity[1].shape, bool)
     wet[:, :-1] |= problem.liquid > 0
     wet &= solid.area[1] > 0
@@ -26,10 +27,10 @@ def residual_speeds(steps: int, implicit_number: float | None, project_first: bo
         velocity[1][:] -= np.float32(G * DT)
         if viscous is not None:
             if project_first:
-                problem.project(velocity, **options)
+                problem.project(velocity, limits)
             extend(grid, velocity, solid, problem.liquid, reached, 2, stick=True)
-            viscous.solve(velocity, **options)
-        _, stats = problem.project(velocity, **options)
+            viscous.solve(velocity, limits)
+        _, stats = problem.project(velocity, limits)
         assert stats.converged
         extend(grid, velocity, solid, problem.liquid, reached, 2, stick=viscous is not None)
         speeds.append(float(np.abs(velocity[1][wet]).max()) / (G * DT))

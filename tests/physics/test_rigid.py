@@ -9,6 +9,7 @@ from glug.physics.pressure.problem import PressureProblem
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
+from glug.solvers.limits import SolveLimits
 
 CELLS, DX, WATER = 24, 1.0 / 18.0, 1000.0  # the window reaches three cells beyond a box of 1 m
 
@@ -60,7 +61,7 @@ def test_as_the_assembled_matrix_has_it(level: float) -> None:
     for solver in ("reference", "multigrid", "jacobi-cg"):
         velocity = random_velocity(problem)
         start = problem.bodies.velocity.copy()
-        _, stats = problem.project(velocity, tolerance=1e-6, max_iterations=500, solver=solver)
+        _, stats = problem.project(velocity, SolveLimits(1e-6, 500), solver=solver)
         assert stats.converged
         assert np.abs(problem.bodies.velocity - start).max() > 0.1
         results.append((problem.bodies.velocity.copy(), np.concatenate([u.ravel() for u in velocity])))
@@ -75,7 +76,7 @@ def test_only_a_body_as_heavy_as_the_liquid_rests(density: float) -> None:
     fall = np.float32(-9.81 * 0.01)
     velocity = tuple(np.full(a.shape, fall if n == 1 else 0.0, np.float32) for n, a in enumerate(problem.solid.area))
     problem.bodies.velocity[0, 1] = fall
-    problem.project(velocity, tolerance=1e-6, max_iterations=200)
+    problem.project(velocity, SolveLimits(1e-6, 200))
     speed = np.abs(problem.bodies.velocity).max()
     assert (speed < 1e-5 * abs(fall)) == (density == WATER)
 
@@ -86,10 +87,10 @@ def test_kinetic_energy_never_increases(ratio: float) -> None:
         problem = tank([ratio * WATER, ratio * WATER], level)
         velocity = random_velocity(problem, 3)
         before = energy(problem, velocity)
-        problem.project(velocity, tolerance=1e-6, max_iterations=300)
+        problem.project(velocity, SolveLimits(1e-6, 300))
         after = energy(problem, velocity)
         assert after < before
-        problem.project(velocity, tolerance=1e-6, max_iterations=300)
+        problem.project(velocity, SolveLimits(1e-6, 300))
         assert energy(problem, velocity) == pytest.approx(after, rel=1e-5)
 
 
@@ -119,5 +120,5 @@ def test_an_axle_leaves_its_own_rotation_alone() -> None:
     velocity = random_velocity(problem)
     only.velocity[:] = 0.0
     only.velocity[0, 5] = 2.0
-    problem.project(velocity, tolerance=1e-6, max_iterations=300)
+    problem.project(velocity, SolveLimits(1e-6, 300))
     assert np.abs(only.velocity[0, :5]).max() < 1e-12

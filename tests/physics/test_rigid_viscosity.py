@@ -9,6 +9,7 @@ from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
+from glug.solvers.limits import SolveLimits
 
 DX, LIQUID = 1.0 / 18.0, 1000.0
 
@@ -60,7 +61,7 @@ def test_as_the_assembled_matrix_has_it(diffusion: float) -> None:
         if solver == "reference":
             stats = problem.solve_reference(velocity)
         else:
-            stats = problem.solve(velocity, tolerance=1e-6, max_iterations=500)
+            stats = problem.solve(velocity, SolveLimits(1e-6, 500))
         assert stats.converged
         assert np.abs(problem.bodies.velocity - before).max() > 0.1
         results.append((problem.bodies.velocity.copy(), np.concatenate([u.ravel() for u in velocity])))
@@ -74,7 +75,7 @@ def test_kinetic_energy_never_increases(ratio: float) -> None:
         problem = tank([ratio * LIQUID], diffusion)
         velocity = start(problem, 1)
         before = energy(problem, velocity)
-        problem.solve(velocity, tolerance=1e-5, max_iterations=500)
+        problem.solve(velocity, SolveLimits(1e-5, 500))
         assert energy(problem, velocity) < before
 
 
@@ -99,5 +100,5 @@ def test_rigid_motion_of_everything_costs_nothing() -> None:
     problem = tank([500.0], 100.0, open_=True)
     velocity = tuple(np.full(m.shape, 0.3 if a == 1 else 0.0, np.float32) for a, m in enumerate(problem.mass))
     problem.bodies.velocity[0, 1] = 0.3
-    problem.solve(velocity, tolerance=1e-6, max_iterations=500)
+    problem.solve(velocity, SolveLimits(1e-6, 500))
     np.testing.assert_allclose(problem.bodies.velocity[0], [0.0, 0.3, 0.0, 0.0, 0.0, 0.0], atol=1e-4)

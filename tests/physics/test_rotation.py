@@ -5,6 +5,7 @@ from setups import ball, rotation
 
 from glug.physics.viscosity.problem import ViscosityProblem, preconditioners
 from glug.solvers.cg import solve_with_fallback, zeros_like
+from glug.solvers.limits import SolveLimits
 
 SPIN, CENTRE_OF_SPIN = (0.3, 1.0, -0.5), (0.51, 0.48, 0.5)
 RADIUS = 0.3
@@ -27,7 +28,7 @@ def test_fast_path_keeps_rotation():
     problem = ViscosityProblem.build(grid, phi, solid, diffusion(grid))
     before = rotation(grid, SPIN, CENTRE_OF_SPIN)
     after = tuple(u.copy() for u in before)
-    problem.solve(after, tolerance=1e-6, max_iterations=500)
+    problem.solve(after, SolveLimits(1e-6, 500))
     change = wet_change(problem, before, after)
     print(f"fast path changes a rotation by {change:.1e}")
     assert change < 1e-5
@@ -41,7 +42,7 @@ def test_fast_path_keeps_rotation_from_a_cold_start():
     b = problem.right_hand_side(before)
     system = problem.system()
     x = zeros_like(system, np.float64)
-    stats = solve_with_fallback(system, preconditioners(system, "multigrid"), b, x, 1e-9, 4000)
+    stats = solve_with_fallback(system, preconditioners(system, "multigrid"), b, x, SolveLimits(1e-9, 4000))
     assert stats.converged
     assert wet_change(problem, before, x) < 1e-5
 

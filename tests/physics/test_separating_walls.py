@@ -11,6 +11,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.velocity import extend
+from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.separation import Conditions, waves
 
 N = 16
@@ -41,7 +42,7 @@ def copy(velocity: Staggered) -> Staggered:
 
 def projected(problem: PressureProblem, before: Staggered, solver: str) -> tuple[np.ndarray, Staggered]:
     after = copy(before)
-    q, stats = problem.project(after, tolerance=TOLERANCE, max_iterations=2000, solver=solver)
+    q, stats = problem.project(after, SolveLimits(TOLERANCE, 2000), solver=solver)
     assert stats.converged
     return q, after
 
@@ -199,5 +200,5 @@ def test_a_body_moves_with_a_liquid_that_lets_go():
     held = pool_with_body()
     held = replace(held, solid=replace(held.solid, separating=None))
     held.bodies.velocity[0] = [0.4, -1.0, 0.2, 1.0, 0.0, 0.0]
-    held.project(waves(GRID, 1), tolerance=TOLERANCE, max_iterations=2000)
+    held.project(waves(GRID, 1), SolveLimits(TOLERANCE, 2000))
     assert np.abs(held.bodies.velocity - found[2]).max() > 0.05  # the control: where the liquid holds on

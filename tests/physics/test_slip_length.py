@@ -10,6 +10,7 @@ from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.geometry.solids.slip import LEAST_SLIP, NEAREST
 from glug.grids.regular import CENTRE, FACES, Grid, Staggered
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.solvers.limits import SolveLimits
 from glug.studies.validate.slip import TaylorCouetteSlip, block_on_slope, sticking_error
 
 N = 12
@@ -56,7 +57,7 @@ def solved(solid: SolidField, diffusion=30.0, surface: float = 0.737, **options)
     phi = np.clip(GRID.points(CENTRE)[..., 1] - surface, -4 * GRID.dx, 4 * GRID.dx).astype(np.float32)
     ours, reference = stirred(), stirred()
     problem = ViscosityProblem.build(GRID, phi, solid, diffusion)
-    stats = problem.solve(ours, tolerance=1e-6, max_iterations=4000, **options)
+    stats = problem.solve(ours, SolveLimits(1e-6, 4000), **options)
     ViscosityProblem.build(GRID, phi, solid, diffusion).solve_reference(reference)
     assert stats.converged
     return ours, reference, stats.iterations

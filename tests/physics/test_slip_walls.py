@@ -7,6 +7,7 @@ from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.velocity import extend
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.solvers.limits import SolveLimits
 
 SLIP, STICK = (np.inf, np.inf), (0.0, 0.0)
 DIFFUSION = 0.05  # viscosity times dt over density [m2]
@@ -42,7 +43,7 @@ def decay_error(n: int, slip: tuple, reference: bool = False) -> float:
     if reference:
         problem.solve_reference(velocity)
     else:
-        assert problem.solve(velocity, tolerance=1e-5, max_iterations=4000).converged
+        assert problem.solve(velocity, SolveLimits(1e-5, 4000)).converged
     return max(float(np.abs(velocity[a] - exact[a])[inside[a]].max()) for a in range(2))
 
 

@@ -13,6 +13,7 @@ from glug.physics.viscosity.stiff_parts import (
     with_stiff_bodies,
 )
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
 from glug.studies.problems.viscosity import CASES, noise
@@ -44,7 +45,7 @@ def test_rigid_motions_beside_the_cycle_save_iterations(ball):
     counts = []
     for cycle in (plain, with_stiff_bodies(system, plain, problem.stiff_above)):
         x = zeros_like(system, np.float64)
-        stats = conjugate_gradients(system, Cycle(system, cycle), b, x, 1e-6, 200)
+        stats = conjugate_gradients(system, Cycle(system, cycle), b, x, SolveLimits(1e-6, 200))
         assert stats.converged
         counts.append(stats.iterations)
     print(f"{counts[0]} iterations of the cycle, {counts[1]} with rigid motions")

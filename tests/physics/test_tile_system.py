@@ -13,6 +13,7 @@ from glug.physics.densities import mobility_of
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.reference.affine import AffineProjection
 from glug.solvers.cg import zeros_like
+from glug.solvers.limits import SolveLimits
 
 
 @pytest.fixture(scope="module", params=["one liquid", "two densities"])
@@ -86,11 +87,11 @@ def test_applies_the_assembled_matrix(tiled):
 
 
 def test_leads_to_the_velocity_of_the_reference(tiled):
-    options = {"tolerance": 1e-7, "max_iterations": 2000}
+    limits = SolveLimits(1e-7, 2000)
     start = stirred(tiled.problem.grid)
     fast, slow = tuple(u.copy() for u in start), tuple(u.copy() for u in start)
-    q, stats = tiled.project(fast, solver="jacobi-cg", **options)
-    exact, _ = tiled.project(slow, solver="reference", **options)
+    q, stats = tiled.project(fast, limits, solver="jacobi-cg")
+    exact, _ = tiled.project(slow, limits, solver="reference")
     assert stats.converged and stats.iterations > 10
     assert stats.unknowns < np.count_nonzero(tiled.problem.liquid)
     for a, b, u in zip(fast, slow, start):
@@ -115,7 +116,7 @@ def test_the_coupled_cycle_is_symmetric_and_takes_fewer_iterations(tiled):
     taken, results = [], []
     for solver in ("jacobi-cg", "multigrid"):
         velocity = stirred(tiled.problem.grid)
-        _, stats = tiled.project(velocity, tolerance=1e-6, max_iterations=2000, solver=solver)
+        _, stats = tiled.project(velocity, SolveLimits(1e-6, 2000), solver=solver)
         assert stats.converged
         taken.append(stats.iterations)
         results.append(velocity)
@@ -128,7 +129,7 @@ def test_liquid_at_rest_stays_at_rest():
     still = TiledPressure.build(PressureProblem.build(grid, phi, solid), tile=6, band=2)
     velocity = grid.staggered()
     velocity[1][:] = -1.0
-    still.project(velocity, tolerance=1e-6, max_iterations=2000)
+    still.project(velocity, SolveLimits(1e-6, 2000))
     wet = still.problem.liquid > 0
     faces = [wet[1:] & wet[:-1], wet[:, 1:] & wet[:, :-1], wet[:, :, 1:] & wet[:, :, :-1]]
     inner = (velocity[0][1:-1], velocity[1][:, 1:-1], velocity[2][:, :, 1:-1])

@@ -10,6 +10,7 @@ from glug.physics.air.two_phase import affine_air, two_phase_problem
 from glug.physics.pressure.levels import PressureLevel, hierarchy
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.reference.bubbles import two_phase_pressure
+from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.bubbles import column
 
 N = 16
@@ -35,7 +36,7 @@ def test_equals_the_assembled_problem(air: float, solver: str):
     grid, phi, solid = tank(open_top=False)
     problem = two_phase_problem(grid, phi, solid, air / LIQUID)
     velocity = falling(grid)
-    _, stats = problem.project(velocity, tolerance=1e-7, max_iterations=3000, solver=solver)
+    _, stats = problem.project(velocity, SolveLimits(1e-7, 3000), solver=solver)
     assert stats.converged
     operators = Operators(grid)
     area = np.concatenate([a.ravel() for a in solid.area]).astype(float)
@@ -51,12 +52,12 @@ def test_equals_the_assembled_problem(air: float, solver: str):
 def test_light_air_is_a_constraint_bubble():
     grid, phi, solid = tank(open_top=True)
     light = falling(grid)
-    two_phase_problem(grid, phi, solid, 1e-6).project(light, tolerance=1e-6, max_iterations=3000)
+    two_phase_problem(grid, phi, solid, 1e-6).project(light, SolveLimits(1e-6, 3000))
     bubbles, without = falling(grid), falling(grid)
     problem = PressureProblem.build(grid, phi, solid)
-    problem.project(without, tolerance=1e-6, max_iterations=500)
+    problem.project(without, SolveLimits(1e-6, 500))
     problem.close_air()
-    problem.project(bubbles, tolerance=1e-6, max_iterations=500)
+    problem.project(bubbles, SolveLimits(1e-6, 500))
     links = [link > 0 for link in problem.system.links]
 
     def apart(one: Staggered, other: Staggered) -> float:
@@ -75,9 +76,9 @@ def test_affine_air_is_the_assembled_projection_and_moves_as_two_phases_do():
     air = affine_air(problem)
     assert air.regions.count == 1
     swift, direct, whole = falling(grid), falling(grid), falling(grid)
-    _, stats = air.project(swift, tolerance=1e-6, max_iterations=2000)
-    air.project(direct, tolerance=1e-6, max_iterations=1, solver="reference")
-    _, two = problem.project(whole, tolerance=1e-6, max_iterations=2000)
+    _, stats = air.project(swift, SolveLimits(1e-6, 2000))
+    air.project(direct, SolveLimits(1e-6, 1), solver="reference")
+    _, two = problem.project(whole, SolveLimits(1e-6, 2000))
     assert stats.converged and two.converged
     assert stats.unknowns == two.unknowns - air.regions.cells + 11
     open_faces = [link > 0 for link in problem.system.links]
@@ -103,7 +104,7 @@ def bubbly(n: int):
 @pytest.mark.parametrize(("solver", "most"), [("multigrid", 60), ("jacobi-cg", 1500)])
 def test_a_closed_box_of_many_bubbles_converges(solver: str, most: int):
     problem, velocity = bubbly(48)
-    _, stats = problem.project(velocity, tolerance=1e-5, max_iterations=most, solver=solver)
+    _, stats = problem.project(velocity, SolveLimits(1e-5, most), solver=solver)
     print(f"{solver}: {stats.iterations} iterations")
     assert stats.converged and stats.residual <= 1e-5
     assert stats.iterations <= most
@@ -120,10 +121,7 @@ def test_coarse_grids_of_an_open_box_stay_tied_to_the_air_above():
         energy.append(level.apply((one,), (np.zeros_like(one),)))
     assert len(energy) > 2
     assert energy == pytest.approx([energy[0]] * len(energy), rel=0.01)
-    taken = [
-        p.project(v, tolerance=1e-5, max_iterations=200)[1].iterations
-        for p, v in (bubbly(48), (problem, falling(grid)))
-    ]
+    taken = [p.project(v, SolveLimits(1e-5, 200))[1].iterations for p, v in (bubbly(48), (problem, falling(grid)))]
     print(f"closed and open: {taken} iterations")
     assert taken[1] < 1.3 * taken[0]
 

@@ -10,6 +10,7 @@ from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.jit import threads
 from glug.physics.pressure.problem import PressureProblem
+from glug.solvers.limits import SolveLimits
 
 GRID = Grid(1.0 / 12, (16, 16, 16), (-2, -2, -2))
 TOLERANCE = 1e-6
@@ -80,7 +81,7 @@ def projected(phi: np.ndarray, solid: SolidField, seed: int) -> tuple[PressurePr
     problem = PressureProblem.build(GRID, phi, solid)
     before = random_velocity(seed)
     after = (before[0].copy(), before[1].copy(), before[2].copy())
-    _, stats = problem.project(after, tolerance=TOLERANCE, max_iterations=3000)
+    _, stats = problem.project(after, SolveLimits(TOLERANCE, 3000))
     assert stats.converged
     return problem, before, after
 
@@ -107,7 +108,7 @@ def test_the_divergence_vanishes(phi, solid, seed):
 def test_a_second_projection_changes_nothing(phi, solid, seed):
     problem, _, once = projected(phi, solid, seed)
     twice = tuple(u.copy() for u in once)
-    problem.project(twice, tolerance=TOLERANCE, max_iterations=3000, floor=1.0)
+    problem.project(twice, SolveLimits(TOLERANCE, 3000, 1.0))
     speed = max(float(np.abs(u).max()) for u in once)
     assert max(float(np.abs(a - b).max()) for a, b in zip(once, twice)) <= 1e-3 * speed
 

@@ -11,6 +11,7 @@ from glug.jit import threads
 from glug.physics.pressure.problem import PressureProblem, assemble_pressure
 from glug.physics.pressure.separation import HeldSystems
 from glug.solvers.bounded import Bounds, direct_bounded, solve_bounded
+from glug.solvers.limits import SolveLimits
 
 GRID = Grid(1.0 / 6, (10, 10, 10), (-2, -2, -2))
 WALLS = Walls((0.02, 0.0, 0.0), (1.0, 1.0, 0.95))
@@ -31,7 +32,7 @@ def problem_and_load(seed: int) -> tuple[PressureProblem, np.ndarray, np.ndarray
 def fast(problem, b, bounds, tolerance=1e-7, limit=1000):
     x = (GRID.scalar(dtype=np.float64),)
     without = HeldSystems(problem.system, problem.system.sweeps, multigrid=True)
-    return x[0], solve_bounded(problem.system, bounds, without, (b,), x, tolerance, limit)
+    return x[0], solve_bounded(problem.system, bounds, without, (b,), x, SolveLimits(tolerance, limit))
 
 
 @pytest.mark.parametrize("seed", range(3))

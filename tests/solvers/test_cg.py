@@ -9,6 +9,7 @@ from glug.errors import SolverError
 from glug.grids.blocks import active_blocks
 from glug.jit import threads
 from glug.solvers.cg import Diagonal, Vector, conjugate_gradients, largest
+from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 SHAPE = (20, 17, 22)
@@ -60,7 +61,7 @@ class Diffusion:
 
 
 def solve(system: Diffusion, b: Vector, x: Vector, tolerance: float, limit: int, floor: float = 0.0) -> SolveStats:
-    return conjugate_gradients(system, Diagonal(system.mask, system.blocks), b, x, tolerance, limit, floor)
+    return conjugate_gradients(system, Diagonal(system.mask, system.blocks), b, x, SolveLimits(tolerance, limit, floor))
 
 
 def right_hand_side(system: Diffusion, seed: int = 0) -> Vector:

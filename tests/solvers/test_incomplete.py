@@ -9,6 +9,7 @@ from glug.jit import threads
 from glug.physics.pressure.problem import PressureProblem
 from glug.solvers.cg import conjugate_gradients, zeros_like
 from glug.solvers.incomplete import AssembledCholesky, StencilCholesky
+from glug.solvers.limits import SolveLimits
 from glug.studies.problems.systems import splash
 
 
@@ -60,7 +61,9 @@ def test_fewer_iterations_than_the_diagonal_and_the_same_bits_on_any_threads(pro
     for solver, count in (("jacobi-cg", 1), ("ic-cg", 1), ("ic-cg", 2)):
         with threads(count):
             x = zeros_like(problem.system, np.float64)
-            stats = conjugate_gradients(problem.system, problem.preconditioners(solver)[0](), b, x, 1e-6, 500)
+            stats = conjugate_gradients(
+                problem.system, problem.preconditioners(solver)[0](), b, x, SolveLimits(1e-6, 500)
+            )
         assert stats.converged
         counts[solver] = stats.iterations
         answers.append(x[0])

@@ -6,6 +6,7 @@ from test_cg import SHAPE, Diffusion, nothing, right_hand_side
 
 from glug.jit import threads
 from glug.solvers.cg import Cycle, Diagonal, Vector, conjugate_gradients, zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import Coupled, LowRank
 from glug.solvers.multigrid import DirectBottom
 
@@ -109,7 +110,7 @@ def test_the_solution_is_that_of_the_dense_matrix(system: Diffusion, exact: Exac
         Cycle(system, exact),
     ):
         x = nothing()
-        stats = conjugate_gradients(coupled, preconditioner, b, x, 1e-6, 400)
+        stats = conjugate_gradients(coupled, preconditioner, b, x, SolveLimits(1e-6, 400))
         assert stats.converged
         residual = b[0].reshape(-1)[index] - A @ x[0].reshape(-1)[index]
         assert np.abs(residual).max() <= 1.1e-6 * np.abs(b[0]).max()

@@ -7,6 +7,7 @@ from glug.errors import SolverError
 from glug.physics.pressure import problem as pressure
 from glug.physics.viscosity.problem import preconditioners
 from glug.solvers.cg import Diagonal, conjugate_gradients, solve_with_fallback, zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.studies.problems import systems as solve_problems
 from glug.studies.problems.pressure import CASES as PRESSURE_CASES
 from glug.studies.problems.viscosity import CASES
@@ -17,7 +18,7 @@ def iterations(n: int, solver: str, case: str = "delta") -> int:
     system = problem.system()
     b = getattr(solve_problems, case)(problem.grid, system)
     x = zeros_like(system, np.float64)
-    stats = conjugate_gradients(system, preconditioners(system, solver)[0](), b, x, 1e-6, 1000)
+    stats = conjugate_gradients(system, preconditioners(system, solver)[0](), b, x, SolveLimits(1e-6, 1000))
     assert stats.converged
     return stats.iterations
 
@@ -44,7 +45,7 @@ def test_a_splash_takes_a_dozen_iterations():
         b = (problem.right_hand_side((velocity[0], velocity[1], velocity[2])),)
         x = zeros_like(problem.system, np.float64)
         cycle = problem.preconditioners("multigrid")[0]()
-        stats = conjugate_gradients(problem.system, cycle, b, x, 1e-6, 100)
+        stats = conjugate_gradients(problem.system, cycle, b, x, SolveLimits(1e-6, 100))
         print(f"splash: {stats.iterations} iterations at {n} cells")
         assert stats.converged
         assert stats.iterations <= 15
@@ -61,7 +62,7 @@ def case_iterations(case: str, boxes: bool = True) -> int:
     system = problem.system()
     b, x = CASES[case].right(problem.grid, system), zeros_like(system, np.float64)
     cycle = preconditioners(system, "multigrid", stiff_above=problem.stiff_above if boxes else None)[0]()
-    stats = conjugate_gradients(system, cycle, b, x, 1e-6, 60)
+    stats = conjugate_gradients(system, cycle, b, x, SolveLimits(1e-6, 60))
     print(f"{case}: {stats.iterations} iterations")
     assert stats.converged
     return stats.iterations
@@ -81,7 +82,7 @@ def test_gauss_seidel_alone_takes_long_around_a_ball(constant):
 def test_pressure_between_obstacles_converges(case):
     problem = PRESSURE_CASES[case](24)
     velocity = tuple(np.random.default_rng(1).standard_normal(u.shape, np.float32) for u in problem.grid.staggered())
-    _, stats = problem.project((velocity[0], velocity[1], velocity[2]), tolerance=1e-6, max_iterations=1000)
+    _, stats = problem.project((velocity[0], velocity[1], velocity[2]), SolveLimits(1e-6, 1000))
     print(f"{case}: {stats.iterations} iterations")
     assert stats.converged
 
@@ -99,7 +100,7 @@ def test_a_preconditioner_that_does_not_help_is_given_up():
         )
 
     x = zeros_like(system, np.float64)
-    stats = solve_with_fallback(system, [useless, lambda: Diagonal(g, system.blocks)], b, x, 1e-6, 1000)
+    stats = solve_with_fallback(system, [useless, lambda: Diagonal(g, system.blocks)], b, x, SolveLimits(1e-6, 1000))
     assert stats.converged
     assert stats.iterations > 60
 
@@ -117,7 +118,7 @@ def test_the_diagonal_solves_for_pressure_where_all_else_fails(monkeypatch):
     problem = solve_problems.splash(16)
     velocity = problem.grid.staggered()
     velocity[1][:] = -1.0
-    stats = problem.project(velocity, tolerance=1e-5, max_iterations=500)[1]
+    stats = problem.project(velocity, SolveLimits(1e-5, 500))[1]
     assert stats.converged
     assert stats.iterations > 0
 
@@ -127,4 +128,4 @@ def test_a_right_hand_side_that_is_not_finite_names_the_solve():
     velocity = problem.grid.staggered()
     velocity[1][8, 8, 8] = np.nan
     with pytest.raises(SolverError, match="viscosity"):
-        problem.solve(velocity, tolerance=1e-4, max_iterations=10)
+        problem.solve(velocity, SolveLimits(1e-4, 10))

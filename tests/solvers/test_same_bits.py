@@ -6,6 +6,7 @@ import pytest
 from glug import jit
 from glug.physics.viscosity.problem import solve_parts
 from glug.solvers.cg import zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.studies.problems import systems as solve_problems
 from glug.studies.problems.viscosity import CASES
 
@@ -34,7 +35,7 @@ def test_viscosity(case):
 
     def solve():
         x = zeros_like(system, np.float64)
-        assert solve_parts(system, "multigrid", b, x, 1e-6, 200, stiff_above=problem.stiff_above).converged
+        assert solve_parts(system, "multigrid", b, x, SolveLimits(1e-6, 200), stiff_above=problem.stiff_above).converged
         return x
 
     for one, two in answers(solve):
@@ -47,7 +48,7 @@ def test_pressure():
 
     def solve():
         u, v, w = (a.copy() for a in start)
-        assert problem.project((u, v, w), tolerance=1e-6, max_iterations=200)[1].converged
+        assert problem.project((u, v, w), SolveLimits(1e-6, 200))[1].converged
         return u, v, w
 
     for one, two in answers(solve):

@@ -10,6 +10,7 @@ import pytest
 from glug.errors import InputError
 from glug.physics.affine.projection import TiledPressure
 from glug.physics.affine.system import UNKNOWNS
+from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.tiles import pool
 from glug.studies.registry import BenchOptions, run_bench
 from glug.studies.validate.air.affine_tiles import compare
@@ -36,7 +37,7 @@ def test_tiles_take_fewer_iterations_by_the_same_diagonal():
     taken = []
     for projection in (problem, TiledPressure.build(problem, 16, 9)):
         start = tuple(u.copy() for u in velocity)
-        _, stats = projection.project(start, tolerance=1e-5, max_iterations=5000, solver="jacobi-cg")
+        _, stats = projection.project(start, SolveLimits(1e-5, 5000), solver="jacobi-cg")
         taken.append(stats.iterations)
     assert taken[1] < 0.8 * taken[0]
 

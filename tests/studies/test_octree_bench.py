@@ -4,6 +4,7 @@ import pytest
 
 from glug.physics.viscosity.octree.problem import OctreeViscosity
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.octree_viscosity import count
 from glug.studies.problems.octree import frame
 
@@ -21,7 +22,7 @@ def solved(n: int, preconditioner: str) -> tuple[int, float]:
     problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
     octree = OctreeViscosity.build(problem, given.diffusion, solver=preconditioner)
     velocity = tuple(u.copy() for u in given.velocity)
-    stats = octree.solve(velocity, tolerance=1e-6, max_iterations=4000)
+    stats = octree.solve(velocity, SolveLimits(1e-6, 4000))
     assert stats.converged
     return stats.iterations, octree.system.entries / stats.unknowns
 

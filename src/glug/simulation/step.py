@@ -33,6 +33,7 @@ from glug.simulation.frame import StepStats
 from glug.simulation.inflow import drain, pour
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
+from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
@@ -243,11 +244,10 @@ class Step:
         correction: VolumeCorrection | None,
     ) -> np.ndarray:
         solver = self.setting.scene.solver
+        floor = NOISE * (fastest(velocity) + dt * float(np.linalg.norm(self.setting.gravity)))
         q, stats = (self.tiled or problem).project(
             velocity,
-            tolerance=solver.tolerance.pressure,
-            max_iterations=solver.max_iterations,
-            floor=NOISE * (fastest(velocity) + dt * float(np.linalg.norm(self.setting.gravity))),
+            SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor),
             correction=correction,
             solver="reference" if self.setting.reference else solver.pressure,
         )
@@ -301,10 +301,10 @@ class Step:
                 octree = OctreeViscosity(tree, diffusion, enhanced=solver.octree.gradients == "enhanced")
                 self.level = tree.tree.level
                 del tree, problem  # the weights are done with
-                stats = octree.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor)
+                stats = octree.solve(velocity, SolveLimits(tolerance, most, floor))
             else:
                 name = "multigrid" if solver.viscosity == "auto" else solver.viscosity
-                stats = problem.solve(velocity, tolerance=tolerance, max_iterations=most, floor=floor, solver=name)
+                stats = problem.solve(velocity, SolveLimits(tolerance, most, floor), solver=name)
             self.solves["viscosity"] = stats
 
     def tree(self, problem: ViscosityProblem, velocity: Staggered) -> Adapted | None:

@@ -19,6 +19,7 @@ import numpy as np
 from glug.errors import SolverError
 from glug.solvers.assembled.direct import factorise
 from glug.solvers.cg import Preconditioner, System, Vector, largest, solve_with_fallback, zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 TURNS = 60  # at most; a dozen are usual from a cold start
@@ -58,23 +59,21 @@ def solve_bounded(
     without: Without,
     b: Vector,
     x: Vector,
-    tolerance: float,
-    max_iterations: int,
-    floor: float = 0.0,
+    limits: SolveLimits,
 ) -> SolveStats:
     """Minimise over one field, starting from `x` (float64, overwritten); `system.mask` is the diagonal of A.
 
     `without(index)` gives the system in which the unknowns at `index` are held, and its preconditioners. Stops when the
-    conditions above hold to `tolerance` max(|b|_inf, floor), recomputed in float64.
+    conditions above hold within `limits`, recomputed in float64.
     """
     begin = time.perf_counter()
-    scale = max(largest(b, system.blocks), floor)
+    scale, most = max(largest(b, system.blocks), limits.floor), limits.max_iterations
     if not np.isfinite(scale):
         raise SolverError(f"{system.name}: the right-hand side is not finite")
     if scale == 0.0 or system.unknowns == 0:
         x[0][:] = 0.0
         return SolveStats(system.name, system.unknowns, 0, 0.0, time.perf_counter() - begin, True)
-    limit = SAFE * tolerance * scale
+    limit = SAFE * limits.tolerance * scale
     r, at = zeros_like(system), bounds.index
     flat, rest = x[0].reshape(-1), r[0].reshape(-1)
     diagonal = system.mask[0].reshape(-1)[at].astype(np.float64)
@@ -84,7 +83,7 @@ def solve_bounded(
             before = bounds.held
             error = _error(system, bounds, diagonal, b, x, r)
             settled = np.array_equal(before, bounds.held)
-            if error <= limit or iterations >= max_iterations:
+            if error <= limit or iterations >= most:
                 break
         flat[at[bounds.held]] = np.asarray(bounds.lower)[bounds.held]
         system.residual(b, x, r)
@@ -93,7 +92,7 @@ def solve_bounded(
         step = zeros_like(system, np.float64)
         free, preconditioners = without(at[bounds.held])
         share = limit / max(peak, limit) if settled else max(INNER, limit / max(peak, limit))
-        stats = solve_with_fallback(free, preconditioners, r, step, share, max_iterations - iterations, limit)
+        stats = solve_with_fallback(free, preconditioners, r, step, SolveLimits(share, most - iterations, limit))
         x[0][:] += step[0]
         iterations, setup = iterations + stats.iterations, setup + stats.setup_seconds
     np.maximum(flat[at], bounds.lower, out=(rounded := np.empty(len(at))))
@@ -103,7 +102,7 @@ def solve_bounded(
     if not np.isfinite(relative):
         raise SolverError(f"{system.name}: the solution is not finite after {iterations} iterations")
     seconds = time.perf_counter() - begin - setup
-    return SolveStats(system.name, system.unknowns, iterations, relative, seconds, relative <= tolerance, setup)
+    return SolveStats(system.name, system.unknowns, iterations, relative, seconds, relative <= limits.tolerance, setup)
 
 
 def _error(system: System, bounds: Bounds, diagonal: np.ndarray, b: Vector, x: Vector, r: Vector) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from glug.errors import SolverError
 from glug.jit import threads_for
 from glug.solvers import kernels
+from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 Vector = tuple[np.ndarray, ...]
@@ -76,15 +77,12 @@ def conjugate_gradients(
     preconditioner: Preconditioner,
     b: Vector,
     x: Vector,
-    tolerance: float,
-    max_iterations: int,
-    floor: float = 0.0,
+    limits: SolveLimits,
     residuals: list[float] | None = None,
 ) -> SolveStats:
-    """Solve A x = b, starting from `x` (float64, overwritten).
+    """Solve A x = b, starting from `x` (float64, overwritten), within `limits`.
 
-    Stops when |b - A x|_inf <= tolerance max(|b|_inf, floor); `floor` is the size of a right-hand side that is
-    noise rather than signal. `residuals` collects the relative residual after every iteration, the first before any.
+    `residuals` collects the relative residual after every iteration, the first before any.
     """
     if any(a.dtype != np.float64 for a in x):
         raise TypeError(f"{system.name}: the solution must be float64, or the promise cannot be kept")
@@ -100,7 +98,7 @@ def conjugate_gradients(
     size = largest(b, system.blocks)
     if not np.isfinite(size):
         raise SolverError(f"{system.name}: the right-hand side is not finite")
-    scale = max(size, floor)
+    scale, tolerance = max(size, limits.floor), limits.tolerance
     if scale == 0.0 or system.unknowns == 0:
         for a in x:
             a[:] = 0.0
@@ -113,7 +111,7 @@ def conjugate_gradients(
     history = [] if residuals is None else residuals
     history.append(peak / scale)
     true = conjugate = True  # r is the recomputed residual; d is conjugate to the directions before it
-    while peak > tolerance * scale and iteration < max_iterations:
+    while peak > tolerance * scale and iteration < limits.max_iterations:
         before, energy = energy, preconditioner.energy(r, q, stepped=not true)
         if not energy > 0.0:  # a preconditioner that is not positive: directions would lead astray
             break
@@ -155,15 +153,13 @@ def solve_with_fallback(
     preconditioners: Sequence[Callable[[], Preconditioner]],
     b: Vector,
     x: Vector,
-    tolerance: float,
-    max_iterations: int,
-    floor: float = 0.0,
+    limits: SolveLimits,
     residuals: list[float] | None = None,
     patience: Sequence[int] = (PATIENCE, PATIENCE),
 ) -> SolveStats:
     """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after its
     number in `patience` of iterations or turns out not to be positive, on with the next. The last may take
-    `max_iterations`.
+    all that `limits` allow.
     """
     begin = time.perf_counter()
     iterations, setup = 0, 0.0
@@ -174,8 +170,8 @@ def solve_with_fallback(
             preconditioner = make()
             setup += time.perf_counter() - start
             last = n == len(preconditioners) - 1
-            limit = max_iterations if last else min(patience[n], max_iterations)
-            stats = conjugate_gradients(system, preconditioner, b, x, tolerance, limit, floor, residuals)
+            own = limits if last else limits.within(patience[n])
+            stats = conjugate_gradients(system, preconditioner, b, x, own, residuals)
             iterations += stats.iterations
             if stats.converged:
                 break

@@ -18,6 +18,7 @@ from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.reference.affine import AffineProjection
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback, zeros_like
+from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 
@@ -83,10 +84,8 @@ class TiledPressure:
     def project(
         self,
         velocity: Staggered,
+        limits: SolveLimits,
         *,
-        tolerance: float,
-        max_iterations: int,
-        floor: float = 0.0,
         correction: VolumeCorrection | None = None,
         solver: str = "multigrid",
     ) -> tuple[np.ndarray, SolveStats]:
@@ -105,7 +104,7 @@ class TiledPressure:
             choices.insert(0, lambda: Cycle(system, CoupledCycle(system, self.problem.system)))
         setup = self.seconds + time.perf_counter() - begin
         patience = self.problem.system.patience
-        stats = solve_with_fallback(system, choices, b, x, tolerance, max_iterations, floor, patience=patience)
+        stats = solve_with_fallback(system, choices, b, x, limits, patience=patience)
         q = self.problem.grid.scalar(dtype=np.float64)
         system.scatter(x, q)
         level = self.problem.system

@@ -35,6 +35,7 @@ from glug.solvers.balance import Balanced
 from glug.solvers.bounded import Bounds, direct_bounded, solve_bounded
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System, Vector, largest, solve_with_fallback
 from glug.solvers.incomplete import StencilCholesky
+from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import Coupled, LowRank, Rows
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
@@ -203,10 +204,8 @@ class PressureProblem:
     def project(
         self,
         velocity: Staggered,
+        limits: SolveLimits,
         *,
-        tolerance: float,
-        max_iterations: int,
-        floor: float = 0.0,
         correction: VolumeCorrection | None = None,
         solver: str = "multigrid",
     ) -> tuple[np.ndarray, SolveStats]:
@@ -222,7 +221,6 @@ class PressureProblem:
         if self.bubbles is not None:
             w = self.bubbles.right_hand_side(b, velocity, self.solid, self.grid.dx)
         if self.solid.separating is not None:
-            limits = tolerance, max_iterations, floor
             stats = self._separate(self.solid.separating, b, q, limits, solver)
         elif solver == "reference":
             stats = self._solve_assembled(b, q, w)
@@ -230,11 +228,12 @@ class PressureProblem:
             if self.bubbles is not None:
                 self.bubbles.low_rank.add((w / self.bubbles.C).reshape(-1, 1), (b,))
             choices = self.preconditioners(solver)
-            limits = tolerance, max_iterations, floor
             patience = self.system.patience
-            stats = solve_with_fallback(self.operator, choices, (b,), (q,), *limits, patience=patience)
+            stats = solve_with_fallback(self.operator, choices, (b,), (q,), limits, patience=patience)
         if self._unmet > 0.0:
-            stats = replace(stats, imbalance=self._unmet / max(self._unmet, largest((b,), self.system.blocks), floor))
+            stats = replace(
+                stats, imbalance=self._unmet / max(self._unmet, largest((b,), self.system.blocks), limits.floor)
+            )
         if self.bubbles is not None:
             self.bubbles.fill(q, self.bubbles.pressures(q, w))
         kernels.subtract_gradient(q, self.liquid, *self.system.links, *self.solid.area, *velocity)
@@ -256,7 +255,7 @@ class PressureProblem:
         separating: np.ndarray,
         b: np.ndarray,
         q: np.ndarray,
-        limits: tuple[float, int, float],
+        limits: SolveLimits,
         solver: str,
     ) -> SolveStats:
         """Solve for q with bounds in `separating` cells, in place; `freed` is where they are met."""
@@ -269,7 +268,7 @@ class PressureProblem:
             stats = direct_bounded("pressure", self.system.mask, bounds, (b,), (q,), assemble_pressure(self))
         else:
             without = HeldSystems(self.system, self.system.sweeps, solver != "jacobi-cg", grids)
-            stats = solve_bounded(self.operator, bounds, without, (b,), (q,), *limits)
+            stats = solve_bounded(self.operator, bounds, without, (b,), (q,), limits)
         lift_closed(q, separating, self.components, self._pushed())
         self.freed = opened(bounds, self.grid.shape)
         return stats

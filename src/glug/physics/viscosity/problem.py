@@ -48,6 +48,7 @@ from glug.physics.viscosity.stiff_parts import with_stiff_bodies
 from glug.physics.viscosity.strain_rows import WallRows, strain_rows
 from glug.solvers.assembled.direct import direct_solve
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
+from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import Coupled, LowRank
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.smoothers import GaussSeidel
@@ -173,10 +174,8 @@ class ViscosityProblem:
     def solve(
         self,
         velocity: Staggered,
+        limits: SolveLimits,
         *,
-        tolerance: float,
-        max_iterations: int,
-        floor: float = 0.0,
         solver: str = "multigrid",
     ) -> SolveStats:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
@@ -196,10 +195,10 @@ class ViscosityProblem:
         # Liquid that falls onto what it sticks to will hardly move after all.
         start_from_better(whole, b, x)
         if low is None:
-            stats = solve_parts(system, solver, b, x, tolerance, max_iterations, floor, stiff_above=self.stiff_above)
+            stats = solve_parts(system, solver, b, x, limits, stiff_above=self.stiff_above)
         else:
             choices = preconditioners(system, solver, low, stiff_above=self.stiff_above)
-            stats = solve_with_fallback(whole, choices, b, x, tolerance, max_iterations, floor)
+            stats = solve_with_fallback(whole, choices, b, x, limits)
         if viscous is not None and low is not None:
             viscous.move(x, low)
         self._write(velocity, x, system.mask)
@@ -319,9 +318,7 @@ def solve_parts(
     solver: str,
     b: Vector,
     x: Vector,
-    tolerance: float,
-    max_iterations: int,
-    floor: float = 0.0,
+    limits: SolveLimits,
     *,
     stiff_above: float | None = None,
     residuals: list[float] | None = None,
@@ -331,13 +328,13 @@ def solve_parts(
     packing = pack_parts(system.blocks, system.shape) if system.slip is None else None
     if packing is None:
         choices = preconditioners(system, solver, stiff_above=stiff_above)
-        return solve_with_fallback(system, choices, b, x, tolerance, max_iterations, floor, residuals)
+        return solve_with_fallback(system, choices, b, x, limits, residuals)
     together = packed(system, packing)
     near = tuple(packing.pack(u) for u in x)
     right = tuple(packing.pack(u) for u in b)
     setup = time.perf_counter() - begin
     choices = preconditioners(together, solver, stiff_above=stiff_above)
-    stats = solve_with_fallback(together, choices, right, near, tolerance, max_iterations, floor, residuals)
+    stats = solve_with_fallback(together, choices, right, near, limits, residuals)
     begin = time.perf_counter()
     for u, v in zip(near, x):
         packing.unpack(u, v)

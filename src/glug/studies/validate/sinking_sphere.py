@@ -18,6 +18,7 @@ from glug.physics.pressure.problem import PressureProblem
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.velocity import extend
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.solvers.limits import SolveLimits
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 
@@ -103,10 +104,10 @@ def settled_speed(cells: int, step: float, *, coupled: bool = True) -> float:
         push = -GRAVITY * (1.0 - DENSITY / BALL) * dt
         for _ in range(int(np.ceil(length / each))):
             bodies.velocity[0, 1] += push
-            pressure.project(velocity, tolerance=1e-4, max_iterations=500, floor=floor)
+            pressure.project(velocity, SolveLimits(1e-4, 500, floor))
             extend(grid, velocity, field, pressure.liquid, reached, 2, stick=True)
-            viscosity.solve(velocity, tolerance=1e-4, max_iterations=500, floor=floor)
-            pressure.project(velocity, tolerance=1e-4, max_iterations=500, floor=floor)
+            viscosity.solve(velocity, SolveLimits(1e-4, 500, floor))
+            pressure.project(velocity, SolveLimits(1e-4, 500, floor))
     return -float(bodies.velocity[0, 1])
 
 

@@ -23,6 +23,7 @@ from glug.physics.viscosity.octree.levels import REPEATS, OctreeSmoother, octree
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.problem import JUMP, ViscosityProblem, write_solids
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
+from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import Coupled
 from glug.solvers.multigrid import Level, Multigrid
 from glug.solvers.stats import SolveStats
@@ -193,7 +194,7 @@ class OctreeViscosity:
         b *= self.volume
         return b
 
-    def solve(self, velocity: Staggered, *, tolerance: float, max_iterations: int, floor: float = 0.0) -> SolveStats:
+    def solve(self, velocity: Staggered, limits: SolveLimits) -> SolveStats:
         """Replace `velocity` by the solution, in place; solid faces take the solid's.
 
         Residuals are relative to the right-hand side of the finest faces, as on the regular grid: beside that of coarse
@@ -216,7 +217,8 @@ class OctreeViscosity:
         # A right-hand side of next to nothing at the surface would ask for more than float64 residuals can show.
         share = max(finest / largest, 8.0 ** (1 - self.tree.levels)) if finest > 0.0 else 1.0
         choices = self._preconditioners()
-        stats = solve_with_fallback(whole, choices, b, x, tolerance * share, max_iterations, floor / share)
+        scaled = SolveLimits(limits.tolerance * share, limits.max_iterations, limits.floor / share)
+        stats = solve_with_fallback(whole, choices, b, x, scaled)
         stats = replace(stats, residual=stats.residual / share)
         begin = time.perf_counter()
         if viscous is not None and low is not None and self.solid.velocity is not None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from glug.physics.pressure.problem import PressureProblem
+from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -45,7 +46,7 @@ def _run(problem: PressureProblem, case: str) -> dict[str, Any]:
     fresh = PressureProblem(*parts, None if case == "known" else bodies)
     begin = time.perf_counter()
     u, v, w = velocity
-    _, stats = fresh.project((u, v, w), tolerance=TOLERANCE, max_iterations=LIMIT)
+    _, stats = fresh.project((u, v, w), SolveLimits(TOLERANCE, LIMIT))
     return {
         "iterations": stats.iterations,
         "residual": stats.residual,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from glug.errors import InputError
+from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.bench.solves import sinking_bubble as sinking_solve
 from glug.studies.bench.solves import tiles as tile_solve
@@ -86,7 +87,7 @@ def _solve(n: int, case: str) -> dict[str, Any]:
     velocity = grid.staggered()
     velocity[1][:] = -0.1
     begin = time.perf_counter()
-    _, stats = projection.project(velocity, tolerance=TOLERANCE, max_iterations=LIMIT, solver=solver)
+    _, stats = projection.project(velocity, SolveLimits(TOLERANCE, LIMIT), solver=solver)
     return {
         "iterations": stats.iterations,
         "residual": stats.residual,

@@ -74,9 +74,10 @@ def measure(case: str, n: int, solver: str, threads: int, path: str | None) -> d
 def _step(frame: Any, solver: str, most: int) -> dict[str, Any]:
     from glug.physics.viscosity.octree.problem import OctreeViscosity
     from glug.physics.viscosity.problem import ViscosityProblem
+    from glug.solvers.limits import SolveLimits
 
     on_tree, levels, band, preconditioner, tolerance = SOLVERS[solver]
-    limits: dict[str, Any] = {"tolerance": tolerance, "max_iterations": most}
+    limits = SolveLimits(tolerance, most)
     velocity = tuple(u.copy() for u in frame.velocity)
     seconds = dict.fromkeys(STAGES, 0.0)
     begin = time.perf_counter()
@@ -85,13 +86,13 @@ def _step(frame: Any, solver: str, most: int) -> dict[str, Any]:
     if on_tree:
         octree = OctreeViscosity.build(problem, frame.diffusion, levels=levels, band=band, solver=preconditioner)
         del problem
-        stats = octree.solve(velocity, **limits)
+        stats = octree.solve(velocity, limits)
         total = time.perf_counter() - begin
         for stage, spent in octree.seconds.items():
             seconds[stage] += spent
         system: Any = octree.system
     else:
-        stats = problem.solve(velocity, **limits, solver=preconditioner)
+        stats = problem.solve(velocity, limits, solver=preconditioner)
         total = time.perf_counter() - begin
         system = problem.system()
     seconds["solve"] = stats.seconds

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.bench.solves.viscosity import (
     HEADER,
@@ -48,7 +49,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
     x = zeros_like(problem.system, np.float64)
     choices = problem.preconditioners(SOLVERS[solver])
     residuals: list[float] = []
-    stats = solve_with_fallback(problem.system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
+    stats = solve_with_fallback(problem.system, choices, b, x, SolveLimits(TOLERANCE, LIMIT), residuals=residuals)
     return {**numbers(stats, residuals), "unknowns": stats.unknowns}
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.pressure.problem import PressureProblem
+from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.bench.solves.viscosity import row
 from glug.studies.problems.systems import splash
@@ -72,12 +73,12 @@ def _run(n: int, case: str) -> dict[str, Any]:
     problem = splash(n, separating=case != "ordinary")
     velocity, change = waves(problem.grid, 2), waves(problem.grid, 3)
     if case == "warm":
-        problem.project(_copy(velocity), tolerance=TOLERANCE, max_iterations=1000)
+        problem.project(_copy(velocity), SolveLimits(TOLERANCE, 1000))
     if case != "cold":
         for u, d in zip(velocity, change):
             u += np.float32(0.05) * d
     after = _copy(velocity)
-    q, stats = problem.project(after, tolerance=TOLERANCE, max_iterations=1000)
+    q, stats = problem.project(after, SolveLimits(TOLERANCE, 1000))
     found: dict[str, Any] = {
         "iterations": stats.iterations,
         "residual": stats.residual,

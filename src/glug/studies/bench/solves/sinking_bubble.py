@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -65,7 +66,7 @@ def _solve_all(n: int, repeat: int) -> dict[str, dict[str, float]]:
         u, v, w = (c.copy() for c in start)
         begin = time.perf_counter()
         projection = TiledPressure.build(problem, tile, band, parts[where]) if where else problem
-        _, stats = projection.project((u, v, w), tolerance=tolerance, max_iterations=5000, solver=solver)
+        _, stats = projection.project((u, v, w), SolveLimits(tolerance, 5000), solver=solver)
         total = time.perf_counter() - begin
         found = {"iterations": stats.iterations, "unknowns": stats.unknowns, "residual": stats.residual}
         return {**found, "seconds": stats.seconds, "setup": total - stats.seconds, "total": total}

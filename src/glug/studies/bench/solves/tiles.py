@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -67,7 +68,7 @@ def _run(deep: int, case: str) -> dict[str, Any]:
     tile, band, solver = CASES[case]
     problem, velocity = pool(deep)
     projection = TiledPressure.build(problem, tile, band) if tile else problem
-    _, stats = projection.project(velocity, tolerance=TOLERANCE, max_iterations=LIMIT, solver=solver)
+    _, stats = projection.project(velocity, SolveLimits(TOLERANCE, LIMIT), solver=solver)
     return {
         "iterations": stats.iterations,
         "residual": stats.residual,

@@ -15,6 +15,7 @@ from PIL import Image
 
 from glug.errors import InputError
 from glug.output.atomic import replace_file
+from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -92,10 +93,12 @@ def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) ->
     if solver in smoothers:
         repeats = BOX_REPEATS if solver == "box" else 0
         choices = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
-        stats = solve_with_fallback(system, choices, b, x, TOLERANCE, LIMIT, residuals=residuals)
+        stats = solve_with_fallback(system, choices, b, x, SolveLimits(TOLERANCE, LIMIT), residuals=residuals)
     else:
         name = "jacobi-cg" if solver == "jacobi-cg" else "multigrid"
-        stats = solve_parts(system, name, b, x, TOLERANCE, LIMIT, stiff_above=stiff_above, residuals=residuals)
+        stats = solve_parts(
+            system, name, b, x, SolveLimits(TOLERANCE, LIMIT), stiff_above=stiff_above, residuals=residuals
+        )
     return numbers(stats, residuals)
 
 
