@@ -1,25 +1,25 @@
-"""Bodies of viscous liquid that touch no solid move rigidly at no cost but their mass.
+"""Parts of viscous liquid that touch no solid move rigidly at no cost but their mass.
 
 Coarse grids hold such a motion back: where a wall is nearer than a coarse cell, or a drop smaller than one. So it is
 taken out of what a cycle sees and solved for exactly (deflation by projection, Nicolaides 1987):
 
     M = (I - R E^-1 R' A) C (I - A R E^-1 R') + R E^-1 R'        E = R' A R
 
-with C the cycle and R the six rigid motions of every free body. They strain nothing, so A R is their momentum and E has
-a block of 6 x 6 per body.
+with C the cycle and R the six rigid motions of every free part. They strain nothing, so A R is their momentum and E has
+a block of 6 x 6 per part.
 """
 
 import numpy as np
 
 from glug.grids.blocks import HEAD, TILE
-from glug.physics.viscosity import kernels_parts as kernels_free
+from glug.physics.viscosity import kernels_parts
 from glug.physics.viscosity.levels import ViscosityLevel
 from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
 
-HELD = 1e-3  # what walls add to the force that moves a body, relative, above which it is not free
-LEAST = 1e-10  # of the largest eigenvalue of a block: smaller ones are motions that the body does not have
+HELD = 1e-3  # what walls add to the force that moves a part, relative, above which it is not free
+LEAST = 1e-10  # of the largest eigenvalue of a block: smaller ones are motions that the part does not have
 
 
 def label_pairs(level: ViscosityLevel, faces: Vector) -> tuple[np.ndarray, int]:
@@ -30,13 +30,13 @@ def label_pairs(level: ViscosityLevel, faces: Vector) -> tuple[np.ndarray, int]:
     from scipy import ndimage
 
     pairs = np.zeros([(n + 1) // 2 for n in level.shape], np.uint8)
-    kernels_free.mark_pairs(faces, level.blocks, pairs)
+    kernels_parts.mark_pairs(faces, level.blocks, pairs)
     labels, count = ndimage.label(pairs, structure=np.ones((3, 3, 3)), output=np.int32)
     return labels, int(count)
 
 
-class FreeBodies:
-    """A cycle that leaves the rigid motions of free bodies to an exact solution."""
+class FreeParts:
+    """A cycle that leaves the rigid motions of free parts to an exact solution."""
 
     def __init__(self, level: ViscosityLevel, cycle: Multigrid, labels: np.ndarray, count: int):
         self._level, self._cycle, self._labels = level, cycle, labels
@@ -45,13 +45,13 @@ class FreeBodies:
         self._right = zeros_like(level)
         self._sums = np.zeros(len(level.blocks) * 3)
         blocks = np.empty((len(self._starts) - 1, count + 1, 6, 6))
-        kernels_free.stiffness_of_motions(level.m, labels, level.blocks, self._starts, blocks)
+        kernels_parts.stiffness_of_motions(level.m, labels, level.blocks, self._starts, blocks)
         self._inverse = np.linalg.pinv(blocks.sum(axis=0), rcond=LEAST, hermitian=True)
 
     def _motion(self, force: Vector, weighted: bool) -> np.ndarray:
         """E^-1 R' of a vector, or of the momentum of a velocity."""
         level = self._level
-        kernels_free.moments(force, level.m, weighted, self._labels, level.blocks, self._starts, self._out)
+        kernels_parts.moments(force, level.m, weighted, self._labels, level.blocks, self._starts, self._out)
         return np.einsum("nij,nj->ni", self._inverse, self._out.sum(axis=0))
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
@@ -59,24 +59,24 @@ class FreeBodies:
         level, right = self._level, self._right
         motion = self._motion(r, False)
         kernels.copy(r, right, level.blocks)
-        kernels_free.add_motions(right, level.m, True, self._labels, level.blocks, -motion)
+        kernels_parts.add_motions(right, level.m, True, self._labels, level.blocks, -motion)
         self._cycle(right, z, scratch)
         motion = motion - self._motion(z, True)
-        kernels_free.add_motions(z, level.m, False, self._labels, level.blocks, motion)
+        kernels_parts.add_motions(z, level.m, False, self._labels, level.blocks, motion)
         kernels.dot(r, z, level.blocks, self._sums)
         return float(self._sums.sum())
 
 
-def with_free_bodies(level: ViscosityLevel, cycle: Multigrid) -> Multigrid | FreeBodies:
-    """`cycle`, and its free bodies apart where there are any."""
+def with_free_parts(level: ViscosityLevel, cycle: Multigrid) -> Multigrid | FreeParts:
+    """`cycle`, and its free parts apart where there are any."""
     if not may_be_free(level):
         return cycle
     labels, count = label_pairs(level, level.m)
-    free = free_bodies(level, labels, count)
+    free = free_parts(level, labels, count)
     if not free.any():
         return cycle
     number = np.where(free, np.cumsum(free), 0).astype(np.int32)
-    return FreeBodies(level, cycle, number[labels], int(free.sum()))
+    return FreeParts(level, cycle, number[labels], int(free.sum()))
 
 
 def may_be_free(level: ViscosityLevel) -> bool:
@@ -84,7 +84,7 @@ def may_be_free(level: ViscosityLevel) -> bool:
     from scipy import ndimage
 
     held = np.zeros(len(level.blocks), np.int64)
-    kernels_free.find_held(level.m, level.mass, level.c, level.e, level.blocks, held)
+    kernels_parts.find_held(level.m, level.mass, level.c, level.e, level.blocks, held)
     tiles = level.blocks[:, :HEAD] // TILE
     occupied = np.zeros([-(-n // TILE) for n in level.shape], np.uint8)
     for i, j, k0, k1 in tiles:
@@ -94,8 +94,8 @@ def may_be_free(level: ViscosityLevel) -> bool:
     return bool((np.bincount(mine, held, minlength=count + 1)[1:] == 0).any())
 
 
-def free_bodies(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.ndarray:
-    """Whether nothing holds a body, by label; what walls hold needs more force to move than its mass does."""
+def free_parts(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.ndarray:
+    """Whether nothing holds a part, by label; what walls hold needs more force to move than its mass does."""
     starts = slabs(level.blocks)
     out = np.empty((len(starts) - 1, count + 1, 6))
     free = np.ones(count + 1, np.bool_)
@@ -104,11 +104,11 @@ def free_bodies(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.nda
     for a in range(3):
         motion = np.zeros((count + 1, 6))
         motion[:, a] = 1.0
-        kernels_free.add_motions(x, level.m, False, labels, level.blocks, motion)
+        kernels_parts.add_motions(x, level.m, False, labels, level.blocks, motion)
         level.apply(x, q)
-        kernels_free.moments(q, level.m, False, labels, level.blocks, starts, out)
+        kernels_parts.moments(q, level.m, False, labels, level.blocks, starts, out)
         force = out.sum(axis=0)[:, a]
-        kernels_free.moments(x, level.mass, True, labels, level.blocks, starts, out)
+        kernels_parts.moments(x, level.mass, True, labels, level.blocks, starts, out)
         mass = out.sum(axis=0)[:, a]
         free &= np.abs(force - mass) <= HELD * mass
         if not free.any():

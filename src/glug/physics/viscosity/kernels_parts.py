@@ -1,4 +1,4 @@
-"""Kernels of free bodies: forces on them and rigid motions of them, by the label of every face.
+"""Kernels of free parts: forces on them and rigid motions of them, by the label of every face.
 
 Labels are those of pairs of cells along every axis, 0 where there is none; a rigid motion is three velocities and three
 angular velocities around the corner of the window, with lengths in cells.
@@ -71,9 +71,9 @@ def mark_pairs(m, blocks, pairs):
 def end_of_run(labels, i, j, k, last):
     """The first cell after k along z with another label."""
     line = labels[i >> ONE, j >> ONE]
-    body = line[k >> ONE]
+    part = line[k >> ONE]
     k = ((k >> ONE) + ONE) << ONE
-    while k < last and line[k >> ONE] == body:
+    while k < last and line[k >> ONE] == part:
         k += ONE + ONE
     return min(k, last)
 
@@ -91,7 +91,7 @@ def row_sums(u, m, weighted, i, j, k0, k1):
 
 @kernel(parallel=True)
 def moments(x, weight, weighted, labels, blocks, starts, out):
-    """out[slab, body] = force and torque of x (times `weight`, if `weighted`) on every body.
+    """out[slab, part] = force and torque of x (times `weight`, if `weighted`) on every part.
 
     The blocks of one slab are starts[slab] .. starts[slab + 1].
     """
@@ -109,17 +109,17 @@ def moments(x, weight, weighted, labels, blocks, starts, out):
                     k = k0
                     while k < k1:
                         end = end_of_run(labels, i, j, k, k1)
-                        body = labels[i >> ONE, j >> ONE, k >> ONE]
-                        if body > 0:
+                        part = labels[i >> ONE, j >> ONE, k >> ONE]
+                        if part > 0:
                             a, za = row_sums(u, mu, weighted, i, j, k, end)
                             b, zb = row_sums(v, mv, weighted, i, j, k, end)
                             c, _ = row_sums(w, mw, weighted, i, j, k, end)
-                            own[body, 0] += a
-                            own[body, 1] += b
-                            own[body, 2] += c
-                            own[body, 3] += q * c - zb
-                            own[body, 4] += za - p * c
-                            own[body, 5] += p * b - q * a
+                            own[part, 0] += a
+                            own[part, 1] += b
+                            own[part, 2] += c
+                            own[part, 3] += q * c - zb
+                            own[part, 4] += za - p * c
+                            own[part, 5] += p * b - q * a
                         k = end
 
 
@@ -134,7 +134,7 @@ def add_row(u, m, weighted, i, j, k0, k1, start, slope):
 
 @kernel(parallel=True)
 def add_motions(x, weight, weighted, labels, blocks, motion):
-    """x += the rigid motion of every body at its unknown faces, times `weight` if `weighted`."""
+    """x += the rigid motion of every part at its unknown faces, times `weight` if `weighted`."""
     u, v, w = x
     mu, mv, mw = weight
     for t in prange(blocks.shape[0]):
@@ -146,9 +146,9 @@ def add_motions(x, weight, weighted, labels, blocks, motion):
                 k = k0
                 while k < k1:
                     end = end_of_run(labels, i, j, k, k1)
-                    body = labels[i >> ONE, j >> ONE, k >> ONE]
-                    if body > 0:
-                        r, d = np.float64(k) + 0.5, motion[body]
+                    part = labels[i >> ONE, j >> ONE, k >> ONE]
+                    if part > 0:
+                        r, d = np.float64(k) + 0.5, motion[part]
                         a, slope_a = np.float32(d[0] + d[4] * r - d[5] * q), np.float32(d[4])
                         b, slope_b = np.float32(d[1] + d[5] * p - d[3] * r), np.float32(-d[3])
                         c = np.float32(d[2] + d[3] * q - d[4] * p)
@@ -160,7 +160,7 @@ def add_motions(x, weight, weighted, labels, blocks, motion):
 
 @kernel(parallel=True)
 def stiffness_of_motions(weight, labels, blocks, starts, out):
-    """out[slab, body] = R' M R of the six rigid motions of every body, with the masses `weight`."""
+    """out[slab, part] = R' M R of the six rigid motions of every part, with the masses `weight`."""
     mu, mv, mw = weight
     for slab in prange(len(starts) - 1):
         own = out[slab]
@@ -173,8 +173,8 @@ def stiffness_of_motions(weight, labels, blocks, starts, out):
                 for j in range(j0, j1):
                     k0, k1 = inner_row(blocks, t, i, j, mu.shape)
                     for k in range(k0, k1):
-                        body = labels[i >> ONE, j >> ONE, k >> ONE]
-                        if body == 0:
+                        part = labels[i >> ONE, j >> ONE, k >> ONE]
+                        if part == 0:
                             continue
                         p, q, r = i + 0.5, j + 0.5, k + 0.5
                         row[0, 4], row[0, 5] = r, -q
@@ -185,4 +185,4 @@ def stiffness_of_motions(weight, labels, blocks, starts, out):
                             if m > 0.0:
                                 for a in range(6):
                                     for b in range(6):
-                                        own[body, a, b] += m * row[c, a] * row[c, b]
+                                        own[part, a, b] += m * row[c, a] * row[c, b]

@@ -32,7 +32,7 @@ from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.rigid.viscosity import ViscousBodies
 from glug.physics.viscosity import kernels
 from glug.physics.viscosity.boxes import with_boxes_at_jumps
-from glug.physics.viscosity.free_parts import with_free_bodies
+from glug.physics.viscosity.free_parts import with_free_parts
 from glug.physics.viscosity.levels import (
     NEAR_SOLID,
     SolidFaces,
@@ -44,7 +44,7 @@ from glug.physics.viscosity.levels import (
     packed,
 )
 from glug.physics.viscosity.slip import SlipTerm, interpolated, stiffness
-from glug.physics.viscosity.stiff_parts import with_stiff_bodies
+from glug.physics.viscosity.stiff_parts import with_stiff_parts
 from glug.physics.viscosity.strain_rows import WallRows, strain_rows
 from glug.solvers.assembled.direct import direct_solve
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
@@ -358,10 +358,10 @@ def preconditioners(
             levels.extend(hierarchy(system))
         usual = GaussSeidel(SWEEPS)
         smoother = usual if stiff_above is None else with_boxes_at_jumps(system, usual)
-        cycle = with_free_bodies(system, Multigrid(levels, smoother, repeats))
+        cycle = with_free_parts(system, Multigrid(levels, smoother, repeats))
         if stiff_above is None or not np.isfinite(stiff_above) or repeats == 0:  # what to fall back on is plain
             return Cycle(system, cycle)
-        return Cycle(system, with_stiff_bodies(system, cycle, stiff_above))
+        return Cycle(system, with_stiff_parts(system, cycle, stiff_above))
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
     return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]

@@ -7,8 +7,8 @@ what a cycle C does is joined by the exact solution among these motions R (an ad
 
     M = C + R E^-1 R'        E = R' A R
 
-Unlike free bodies (`free_bodies`) they strain what is around them, so E follows from products with A. Stiff parts that
-share no sample have a block of 6 x 6 each. Rotations are about the middle of a body: about a point far away they would
+Unlike free parts (`free_parts`) they strain what is around them, so E follows from products with A. Stiff parts that
+share no sample have a block of 6 x 6 each. Rotations are about the middle of a part: about a point far away they would
 be next to the translations, and digits lost between them.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.physics.viscosity import kernels_parts as kernels_free
+from glug.physics.viscosity import kernels_parts
 from glug.physics.viscosity.boxes import JUMP_AT_FACE, extremes
 from glug.physics.viscosity.free_parts import label_pairs, slabs
 from glug.physics.viscosity.levels import ViscosityLevel
@@ -49,8 +49,8 @@ class StiffFaces:
         return cls(faces, edge, threshold)
 
 
-class StiffBodies:
-    """A cycle that is joined by the rigid motions of stiff bodies, those with `labels` from 1 to `count`."""
+class StiffParts:
+    """A cycle that is joined by the rigid motions of stiff parts, those with `labels` from 1 to `count`."""
 
     def __init__(self, level: ViscosityLevel, cycle: Precondition, stiff: StiffFaces, labels: np.ndarray, count: int):
         self._cycle, self._faces, self._labels, self._blocks = cycle, stiff.faces, labels, level.blocks
@@ -71,7 +71,7 @@ class StiffBodies:
         self._inverse = positive_inverse(E)
 
     def _loose(self, level: ViscosityLevel, stiff: StiffFaces, E: np.ndarray) -> np.ndarray:
-        """Whether nothing but what is softer holds a body, by label: cycles know how to move it if walls do."""
+        """Whether nothing but what is softer holds a part, by label: cycles know how to move it if walls do."""
         mass = self._forces(level.mass)[:, :3]
         edge = self._forces(stiff.edge)[:, :3].sum(axis=1)
         force = np.einsum("naa->na", E)[:, :3]
@@ -81,12 +81,12 @@ class StiffBodies:
 
     def _forces(self, r: Vector) -> np.ndarray:
         """R' r."""
-        kernels_free.moments(r, self._faces, True, self._labels, self._blocks, self._starts, self._out)
+        kernels_parts.moments(r, self._faces, True, self._labels, self._blocks, self._starts, self._out)
         return np.einsum("nji,nj->ni", self._about, self._out.sum(axis=0))
 
     def _add(self, motion: np.ndarray, x: Vector) -> None:
         motion = np.einsum("nij,nj->ni", self._about, motion)
-        kernels_free.add_motions(x, self._faces, True, self._labels, self._blocks, motion)
+        kernels_parts.add_motions(x, self._faces, True, self._labels, self._blocks, motion)
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = M r; returns r . z."""
@@ -97,14 +97,14 @@ class StiffBodies:
         return energy + float((force * motion).sum())
 
 
-def with_stiff_bodies(level: ViscosityLevel, cycle: Precondition, threshold: float) -> Precondition:
+def with_stiff_parts(level: ViscosityLevel, cycle: Precondition, threshold: float) -> Precondition:
     """`cycle`, and beside it the rigid motions of loose parts stiffer than `threshold`, where there are any."""
     stiff = StiffFaces.of(level, threshold)
     labels, count = largest_parts(*label_pairs(level, stiff.faces), MOST)
     if count == 0:
         return cycle
-    bodies = StiffBodies(level, cycle, stiff, labels, count)
-    return bodies if bodies.loose.any() else cycle
+    parts = StiffParts(level, cycle, stiff, labels, count)
+    return parts if parts.loose.any() else cycle
 
 
 def largest_parts(labels: np.ndarray, count: int, most: int) -> tuple[np.ndarray, int]:
@@ -118,7 +118,7 @@ def largest_parts(labels: np.ndarray, count: int, most: int) -> tuple[np.ndarray
 
 
 def about_centres(labels: np.ndarray, count: int) -> np.ndarray:
-    """By label, the matrix that takes a motion about the centre of a body to the same motion about the origin.
+    """By label, the matrix that takes a motion about the centre of a part to the same motion about the origin.
 
     Centres are whole cells, so that rigid motions are exact in float32 and strain no stiff sample at all.
     """
@@ -134,7 +134,7 @@ def about_centres(labels: np.ndarray, count: int) -> np.ndarray:
 
 
 def positive_inverse(E: np.ndarray) -> np.ndarray:
-    """The inverse of every block on the motions that a body has: those whose energy is more than rounding."""
+    """The inverse of every block on the motions that a part has: those whose energy is more than rounding."""
     E = 0.5 * (E + E.transpose(0, 2, 1))
     size = np.sqrt(np.maximum(np.einsum("naa->na", E), 0.0))
     scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0.0)

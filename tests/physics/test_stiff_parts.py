@@ -6,11 +6,11 @@ import pytest
 from glug.physics.viscosity.levels import hierarchy
 from glug.physics.viscosity.problem import middle_of_jumps
 from glug.physics.viscosity.stiff_parts import (
-    StiffBodies,
+    StiffParts,
     about_centres,
     largest_parts,
     positive_inverse,
-    with_stiff_bodies,
+    with_stiff_parts,
 )
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
 from glug.solvers.limits import SolveLimits
@@ -30,12 +30,12 @@ def cycle_of(system):
 
 
 def test_a_ball_is_loose_and_a_half_between_walls_is_not(ball):
-    cycle = with_stiff_bodies(ball[1], cycle_of(ball[1]), ball[0].stiff_above)
-    assert isinstance(cycle, StiffBodies)
+    cycle = with_stiff_parts(ball[1], cycle_of(ball[1]), ball[0].stiff_above)
+    assert isinstance(cycle, StiffParts)
     assert list(cycle.loose) == [False, True]
     problem = CASES["plane"].problem(24)
     plane = problem.system()
-    assert isinstance(with_stiff_bodies(plane, cycle_of(plane), problem.stiff_above), Multigrid)
+    assert isinstance(with_stiff_parts(plane, cycle_of(plane), problem.stiff_above), Multigrid)
 
 
 def test_rigid_motions_beside_the_cycle_save_iterations(ball):
@@ -43,7 +43,7 @@ def test_rigid_motions_beside_the_cycle_save_iterations(ball):
     b = noise(problem.grid, system)
     plain = cycle_of(system)
     counts = []
-    for cycle in (plain, with_stiff_bodies(system, plain, problem.stiff_above)):
+    for cycle in (plain, with_stiff_parts(system, plain, problem.stiff_above)):
         x = zeros_like(system, np.float64)
         stats = conjugate_gradients(system, Cycle(system, cycle), b, x, SolveLimits(1e-6, 200))
         assert stats.converged
@@ -54,7 +54,7 @@ def test_rigid_motions_beside_the_cycle_save_iterations(ball):
 
 def test_the_cycle_stays_symmetric_and_tells_its_energy(ball):
     problem, system = ball
-    cycle = with_stiff_bodies(system, cycle_of(system), problem.stiff_above)
+    cycle = with_stiff_parts(system, cycle_of(system), problem.stiff_above)
     x, y = noise(problem.grid, system, 1), noise(problem.grid, system, 2)
     mx, my, scratch = zeros_like(system), zeros_like(system), zeros_like(system)
 
@@ -68,7 +68,7 @@ def test_the_cycle_stays_symmetric_and_tells_its_energy(ball):
 
 
 def test_only_motions_with_an_energy_above_rounding_are_inverted():
-    """A block that products in float32 left slightly indefinite, and one of a body without some motions."""
+    """A block that products in float32 left slightly indefinite, and one of a part without some motions."""
     rng = np.random.default_rng(0)
     vectors = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     energies = np.array([[3.0, 2.0, 1.0, 0.5, 0.2, -1e-8], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]])
@@ -79,7 +79,7 @@ def test_only_motions_with_an_energy_above_rounding_are_inverted():
     assert np.linalg.matrix_rank(inverse).tolist() == [5, 3]
 
 
-def test_motions_of_a_body_far_from_the_origin_are_about_its_middle():
+def test_motions_of_a_part_far_from_the_origin_are_about_its_middle():
     labels = np.zeros((300, 300, 300), np.int8)
     labels[280:290, 250:260, 270:280] = 1  # pairs of cells: the middle is at 570, 510, 550
     spin = (0.3, -0.2, 0.5)
