@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-import glug
+from glug import __version__
 from glug.errors import InputError
 from glug.geometry.surface_distance import surface_distance
+from glug.output import RunFolder
 from glug.output.export.shot import Shot, ShotFrame, open_shot
 from glug.output.publish import published
 from glug.view.engines import PlainEngine
@@ -106,7 +107,7 @@ def compare_runs(
 
 def _shots(one: Path, other: Path, first: int | None, last: int | None) -> tuple[Shot, Shot]:
     if last is None:
-        manifests = [glug.RunFolder(path).manifest() for path in (one, other)]
+        manifests = [RunFolder(path).manifest() for path in (one, other)]
         last = min((int(m["frames"]) for m in manifests if isinstance(m.get("frames"), int)), default=None)
     a, b = open_shot(one, first, last), open_shot(other, first, last)
     if a.fps != b.fps:
@@ -198,7 +199,7 @@ def _plot(frames: list[Measured], names: tuple[str, str]) -> np.ndarray:
 
 def _record(shots: tuple[Shot, Shot], frames: list[Measured]) -> dict[str, Any]:
     return {
-        "glug": glug.__version__,
+        "glug": __version__,
         "runs": [{"folder": str(shot.run.path), "scene": shot.scene.name, **_effort(shot)} for shot in shots],
         "fps": shots[0].fps,
         "units": {"time": "s", "volumes": "m3", "mean_distance": "m", "largest_distance": "m"},
