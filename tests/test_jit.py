@@ -1,6 +1,9 @@
 """The folder of compiled kernels follows the sources they are compiled from."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numba
 import pytest
@@ -62,3 +65,19 @@ def test_dense_matrices_are_done_by_one_thread():
 
     with jit.dense_on_one_thread():
         assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}
+
+
+def test_a_kernel_just_compiled_gives_the_bits_of_one_that_is_loaded(tmp_path):
+    """`smooth` fuses a product and a sum; Numba optimises its loop twice, and the two copies fuse differently."""
+    program = (
+        "import hashlib, numpy as np\n"
+        "from glug.geometry.kernels import smooth\n"
+        "a = np.random.default_rng(0).normal(size=(24, 24, 1)).astype(np.float32); b = np.zeros_like(a)\n"
+        "smooth(a, b); print(hashlib.sha256(b.tobytes()).hexdigest())\n"
+    )
+    environment = {**os.environ, "GLUG_CACHE_DIR": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert runs[0].stdout == runs[1].stdout

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.codegen import CPUCodeLibrary
 
 DEBUG = os.environ.get("GLUG_DEBUG", "") not in ("", "0")
 
@@ -74,6 +75,33 @@ def cache_folder(module: str) -> Path:
 # times slower as soon as other programs want the cores (8.0 ms against 0.15 ms for a 48^3 vector update), sleeping
 # at once makes it three times slower when they do not (65 us against 17 us).
 os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+
+
+def _bind_own_copies(finalize: Callable) -> Callable:
+    """Let a kernel run the copies of its callees and of its parallel loops that are cached with it.
+
+    Numba compiles the body of a `prange` loop by itself, then once more as a part of the kernel, and the optimiser may
+    leave the two in another order of operations. In the process that compiles, the symbols of the second copy, being
+    weak, are bound to the first one, but only the second one is cached: without this the first run on an empty cache
+    gives other bits than all later ones. The linkage is changed while machine code is made and not for the optimiser.
+    """
+
+    @functools.wraps(finalize)
+    def wrapper(library: Any) -> None:
+        parts = (part._get_module_for_linking().functions for part in library._linking_libraries)
+        linked = {function.name for functions in parts for function in functions if not function.is_declaration}
+        copies = [f for f in library._final_module.functions if f.name in linked and not f.is_declaration]
+        before = [f.linkage for f in copies]
+        for f in copies:
+            f.linkage = "internal"
+        finalize(library)
+        for f, linkage in zip(copies, before):
+            f.linkage = linkage
+
+    return wrapper
+
+
+CPUCodeLibrary._finalize_final_module = _bind_own_copies(CPUCodeLibrary._finalize_final_module)  # type: ignore
 
 
 def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = False, nan: bool = True) -> Any:
