@@ -28,14 +28,10 @@ LARGE_MENDING = {
     "cli.bench",
     "cli.render",
     "cli.view",
-    "particles.seeding.fill_region",
-    "particles.seeding.seed_region",
     "physics.advection.leave_solids",
     "physics.stokes.scene.solve_stokes",
     "physics.velocity.extend",
     "simulation.step.Step.run",
-    "solvers.cg.conjugate_gradients",
-    "view.trace.picture.render",
 }
 # Modules of the fast path that still import the reference. Nothing comes in here.
 REFERENCE_MENDING = {"physics.affine.projection", "physics.rigid.bodies"}

@@ -15,11 +15,7 @@ def fill(distance, lower, upper, *, per_cell: int = 8, dim: int = 3, seed: int =
         distance,
         np.asarray(lower, float),
         np.asarray(upper, float),
-        origin=np.asarray(origin, float),
-        dx=DX,
-        per_cell=per_cell,
-        dim=dim,
-        seed=seed,
+        seeding.Lattice(np.asarray(origin, float), DX, per_cell, dim, seed),
     )
 
 
@@ -72,11 +68,7 @@ def test_counting_whole_particles_is_less_exact():
             sphere(centre, 0.125),
             np.subtract(centre, 0.125),
             np.add(centre, 0.125),
-            origin=np.zeros(3),
-            dx=DX,
-            per_cell=1,
-            dim=3,
-            seed=0,
+            seeding.Lattice(np.zeros(3), DX, per_cell=1, dim=3, seed=0),
         )
         errors.append(abs(len(points) * DX**3 / (4 / 3 * np.pi * 0.125**3) - 1))
     assert max(errors) > 0.01

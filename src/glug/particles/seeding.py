@@ -5,7 +5,8 @@ number of particles per cell. The random numbers are a hash of the seed and the 
 places for any order of work.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,14 +14,11 @@ from glug.grids.regular import Grid
 from glug.particles import kernels
 from glug.particles.storage import Particles
 
+Distance = Callable[[np.ndarray], np.ndarray]  # of points (n, 3) [m]
+
 JITTER = 0.25  # width of the random places over the width of a part: enough against patterns, quiet surfaces
 LEAST_SHARE = 0.05  # of a whole part: smaller slivers of liquid are not worth a particle
 CHUNK = 1 << 19  # candidate points at a time: bounds the memory of temporaries
-
-
-def parts_per_axis(per_cell: int, dim: int) -> int:
-    """Parts m along an axis such that m^dim is (about) `per_cell`."""
-    return max(1, round(per_cell ** (1.0 / dim)))
 
 
 def hashed(index: np.ndarray, seed: int) -> np.ndarray:
@@ -36,96 +34,88 @@ def hashed(index: np.ndarray, seed: int) -> np.ndarray:
     return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def jittered(
-    lower: np.ndarray, upper: np.ndarray, origin: np.ndarray, spacing: float, dim: int, seed: int, width: float
-) -> list[np.ndarray]:
-    """Points of the jittered lattice in a box, in chunks of (n, 3).
+@dataclass(frozen=True)
+class Lattice:
+    """Cells of width `dx` [m], each cut into m^dim parts (`per_cell`, or near it) with a random point in every part.
 
-    Part i covers origin + [i, i + 1) spacing; its point lies within `width` of it around the middle. In 2D there is
-    one layer, whose z the caller sets.
+    Part i covers origin + [i, i + 1) spacing. In 2D there is one layer, with all points at z = dx / 2.
     """
-    low = np.floor((np.asarray(lower) - origin) / spacing).astype(np.int64)
-    high = np.ceil((np.asarray(upper) - origin) / spacing).astype(np.int64)
-    if dim == 2:
-        low[2], high[2] = 0, 1
-    counts = np.maximum(high - low, 0)
-    rows = max(1, CHUNK // max(1, int(counts[1] * counts[2])))
-    chunks = []
-    for i in range(0, int(counts[0]), rows):
-        axes = [low[0] + np.arange(i, min(i + rows, counts[0])), low[1] + np.arange(counts[1])]
-        axes.append(low[2] + np.arange(counts[2]))
-        index = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-        random = np.stack([hashed(index, 3 * seed + a) for a in range(3)], axis=1)
-        chunks.append(origin + spacing * (index + 0.5 + width * (random - 0.5)))
-    return chunks
+
+    origin: np.ndarray
+    dx: float
+    per_cell: int
+    dim: int
+    seed: int
+
+    @property
+    def spacing(self) -> float:
+        """Width dx / m of a part [m]."""
+        return self.dx / max(1, round(self.per_cell ** (1.0 / self.dim)))
+
+    def points(self, lower: np.ndarray, upper: np.ndarray, width: float) -> Iterator[np.ndarray]:
+        """The points of the parts in a box, within `width` of a part around its middle, in chunks of (n, 3)."""
+        low = np.floor((np.asarray(lower) - self.origin) / self.spacing).astype(np.int64)
+        high = np.ceil((np.asarray(upper) - self.origin) / self.spacing).astype(np.int64)
+        if self.dim == 2:
+            low[2], high[2] = 0, 1
+        counts = np.maximum(high - low, 0)
+        rows = max(1, CHUNK // max(1, int(counts[1] * counts[2])))
+        for i in range(0, int(counts[0]), rows):
+            axes = [low[0] + np.arange(i, min(i + rows, counts[0])), low[1] + np.arange(counts[1])]
+            axes.append(low[2] + np.arange(counts[2]))
+            index = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+            random = np.stack([hashed(index, 3 * self.seed + a) for a in range(3)], axis=1)
+            yield self._in_plane(self.origin + self.spacing * (index + 0.5 + width * (random - 0.5)))
+
+    def middles(self, points: np.ndarray) -> np.ndarray:
+        """The middles of the parts that points are in."""
+        return self._in_plane(self.origin + self.spacing * (np.floor((points - self.origin) / self.spacing) + 0.5))
+
+    def _in_plane(self, points: np.ndarray) -> np.ndarray:
+        if self.dim == 2:
+            points[:, 2] = 0.5 * self.dx
+        return points
 
 
-def seed_region(
-    distance: Callable[[np.ndarray], np.ndarray],
-    lower: np.ndarray,
-    upper: np.ndarray,
-    *,
-    origin: np.ndarray,
-    dx: float,
-    per_cell: int,
-    dim: int,
-    seed: int,
-) -> np.ndarray:
-    """Points of the jittered lattice where `distance` is negative, (n, 3) [m].
+def seed_region(distance: Distance, lower: np.ndarray, upper: np.ndarray, lattice: Lattice) -> np.ndarray:
+    """Points of the lattice where `distance` is negative, (n, 3) [m].
 
     They are random over the whole of each part, so that any cross-section gets its share on average.
     """
-    spacing = dx / parts_per_axis(per_cell, dim)
-    found = [np.zeros((0, 3))]
-    for points in jittered(lower, upper, origin, spacing, dim, seed, 1.0):
-        if dim == 2:
-            points[:, 2] = 0.5 * dx
-        found.append(points[distance(points) < 0.0])
-    return np.concatenate(found)
+    found = [points[distance(points) < 0.0] for points in lattice.points(lower, upper, 1.0)]
+    return np.concatenate([np.zeros((0, 3)), *found])
 
 
 def fill_region(
-    distance: Callable[[np.ndarray], np.ndarray],
-    lower: np.ndarray,
-    upper: np.ndarray,
-    *,
-    origin: np.ndarray,
-    dx: float,
-    per_cell: int,
-    dim: int,
-    seed: int,
+    distance: Distance, lower: np.ndarray, upper: np.ndarray, lattice: Lattice
 ) -> tuple[np.ndarray, np.ndarray]:
     """Particles that fill the region where `distance` is negative, and the share of a whole part that each has.
 
     A part that the surface cuts gets a particle in the middle of its inner side with that side's volume, so that
     a flat surface at any height begins flat.
     """
-    spacing = dx / parts_per_axis(per_cell, dim)
+    spacing = lattice.spacing
     points, shares = [np.zeros((0, 3))], [np.zeros(0)]
-    for jitter in jittered(lower - spacing, upper + spacing, origin, spacing, dim, seed, JITTER):
-        centre = origin + spacing * (np.floor((jitter - origin) / spacing) + 0.5)
-        if dim == 2:
-            jitter[:, 2] = centre[:, 2] = 0.5 * dx
+    for jitter in lattice.points(lower - spacing, upper + spacing, JITTER):
+        centre = lattice.middles(jitter)
         depth = -distance(centre) / spacing
         whole = depth >= 0.5
         points.append(jitter[whole])
         shares.append(np.ones(int(whole.sum())))
         cut = np.abs(depth) < 0.5
-        normal = gradient(distance, centre[cut], 1e-3 * spacing, dim)
+        normal = gradient(distance, centre[cut], 1e-3 * spacing, lattice.dim)
         inner = 0.5 + depth[cut]  # thickness of the inner side, in parts
         wobble = jitter[cut] - centre[cut]
         wobble -= normal * (wobble * normal).sum(axis=1, keepdims=True)
         placed = centre[cut] - normal * (spacing * 0.5 * (1.0 - inner))[:, None] + wobble
-        points.append(_pulled_in(distance, placed, spacing, dim))
+        points.append(_pulled_in(distance, placed, spacing, lattice.dim))
         shares.append(inner)
     position, share = np.concatenate(points), np.concatenate(shares)
     keep = share > LEAST_SHARE
     return position[keep], share[keep]
 
 
-def _pulled_in(
-    distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, spacing: float, dim: int
-) -> np.ndarray:
+def _pulled_in(distance: Distance, points: np.ndarray, spacing: float, dim: int) -> np.ndarray:
     """The points, those that an edge of the region left outside moved to just inside it."""
     out = np.arange(len(points))
     for _ in range(16):  # in an edge of 45 degrees every second one halves what is left
@@ -138,7 +128,7 @@ def _pulled_in(
     return points
 
 
-def gradient(distance: Callable[[np.ndarray], np.ndarray], points: np.ndarray, step: float, dim: int) -> np.ndarray:
+def gradient(distance: Distance, points: np.ndarray, step: float, dim: int) -> np.ndarray:
     """Unit normals of a distance at points, by central differences."""
     out = np.zeros_like(points)
     for a in range(dim):

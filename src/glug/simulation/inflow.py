@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from glug.particles.seeding import fill_region, parts_per_axis, seed_region
+from glug.particles.seeding import Lattice, fill_region, seed_region
 from glug.particles.storage import Particles
 from glug.scene.bodies import Solid
 from glug.simulation.setting import Setting
@@ -34,11 +34,7 @@ def initial_state(setting: Setting) -> State:
             distance,
             np.maximum(box[0], lower),
             np.minimum(box[1], upper),
-            origin=lower,
-            dx=setting.dx,
-            per_cell=setting.per_cell,
-            dim=setting.dim,
-            seed=scene.seed,
+            Lattice(lower, setting.dx, setting.per_cell, setting.dim, scene.seed),
         )
         inside = _admissible(setting, points, setting.solids, 0.0)
         _add(setting, particles, points[inside], volume.liquid, volume.velocity_at, shares[inside])
@@ -91,21 +87,12 @@ def _layer(setting, source, relative, since, elapsed, number):  # type: ignore[n
         return d
 
     box = source.shape.bounds()
-    spacing = setting.dx / parts_per_axis(setting.per_cell, setting.dim)
+    domain, seed = setting.scene.domain, setting.scene.seed + 101 * (number + 1)
     # The lattice is anchored at the domain and shifted with the flow.
-    origin = setting.scene.domain.lower + shift
+    lattice = Lattice(domain.lower + shift, setting.dx, setting.per_cell, setting.dim, seed)
     if not np.isfinite(box).all():
-        box = (setting.scene.domain.lower - spacing, setting.scene.domain.upper + spacing)
-    return seed_region(
-        distance,
-        box[0],
-        box[1],
-        origin=origin,
-        dx=setting.dx,
-        per_cell=setting.per_cell,
-        dim=setting.dim,
-        seed=setting.scene.seed + 101 * (number + 1),
-    )
+        box = (domain.lower - lattice.spacing, domain.upper + lattice.spacing)
+    return seed_region(distance, box[0], box[1], lattice)
 
 
 def _drive(setting: Setting, particles: Particles, source, t: float) -> None:  # type: ignore[no-untyped-def]

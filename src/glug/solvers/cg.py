@@ -88,21 +88,11 @@ def conjugate_gradients(
         raise TypeError(f"{system.name}: the solution must be float64, or the promise cannot be kept")
     begin = time.perf_counter()
     r, d, q = zeros_like(system), zeros_like(system), zeros_like(system)
-
-    def finish(iterations: int, residual: float, converged: bool) -> SolveStats:
-        if not np.isfinite(residual):
-            raise SolverError(f"{system.name}: the solution is not finite after {iterations} iterations")
-        seconds = time.perf_counter() - begin
-        return SolveStats(system.name, system.unknowns, iterations, residual, seconds, converged)
-
-    size = largest(b, system.blocks)
-    if not np.isfinite(size):
-        raise SolverError(f"{system.name}: the right-hand side is not finite")
-    scale, tolerance = max(size, limits.floor), limits.tolerance
+    scale, tolerance = scale_of(system, b, limits), limits.tolerance
     if scale == 0.0 or system.unknowns == 0:
         for a in x:
             a[:] = 0.0
-        return finish(0, 0.0, True)
+        return SolveStats(system.name, system.unknowns, 0, 0.0, time.perf_counter() - begin, True)
 
     system.residual(b, x, r)
     peak = start = largest(r, system.blocks)
@@ -136,7 +126,18 @@ def conjugate_gradients(
     if not true:
         system.residual(b, x, r)
         peak = largest(r, system.blocks)
-    return finish(iteration, peak / scale, peak <= tolerance * scale)
+    if not np.isfinite(peak / scale):
+        raise SolverError(f"{system.name}: the solution is not finite after {iteration} iterations")
+    seconds = time.perf_counter() - begin
+    return SolveStats(system.name, system.unknowns, iteration, peak / scale, seconds, peak <= tolerance * scale)
+
+
+def scale_of(system: System, b: Vector, limits: SolveLimits) -> float:
+    """What residuals are relative to: |b|_inf, or the floor of `limits` where that is larger."""
+    size = largest(b, system.blocks)
+    if not np.isfinite(size):
+        raise SolverError(f"{system.name}: the right-hand side is not finite")
+    return max(size, limits.floor)
 
 
 def start_from_better(system: System, b: Vector, x: Vector) -> None:

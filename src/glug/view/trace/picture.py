@@ -1,6 +1,7 @@
 """A picture of a liquid, its solids and the floor, by sphere tracing. Needs no GPU and no display."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from glug.view.camera import Camera
 from glug.view.material import OPAQUE, Colour, ColouredSolid, Material
 from glug.view.trace.flat import flat_picture
 from glug.view.trace.volumes import gather
+
+if TYPE_CHECKING:
+    from glug.view.trace.kernels_march import Stage
 
 FLOOR_COLOUR: Colour = (0.90, 0.895, 0.885)  # sRGB
 # Where a pixel at an edge is sampled again, around its centre: no two in a row or a column.
@@ -41,33 +45,15 @@ def render(
         corner = np.asarray(distance.corner)
         extent = distance.spacing * (np.asarray(distance.values.shape) - 1)
         return flat_picture(distance, material, solids, size, corner, corner + extent)
-    from glug.view.trace import kernels
-    from glug.view.trace.kernels_march import Stage
-
     if scale is None:
         scale = max(distance.values.shape) * distance.spacing
-    surfaces = np.array([_surface(FLOOR_COLOUR), *(_surface(colour) for _, colour in solids)], np.float32)
-    volumes = gather(
-        distance,
-        [solid for solid, _ in solids],
-        [float(opacity) for opacity in surfaces[1:, 3]],
-        -np.inf if floor is None else floor,
-    )
-    stage = Stage(
-        volumes.samples,
-        volumes.table,
-        volumes.place,
-        volumes.density,
-        volumes.density_place,
-        _lights(camera),
-        _optics(material, scale),
-        surfaces,
-        _floor(floor, camera, scale),
-    )
+    stage = _stage(distance, material, solids, camera, floor, scale)
     width, height = size
     view = _view(camera, size)
 
     def sampled(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from glug.view.trace import kernels
+
         seen = np.empty((len(points), 3), np.float32)
         what = np.empty(len(points), np.int32)
         kernels.trace(stage, view, points.astype(np.float32), seen, what)
@@ -81,6 +67,37 @@ def render(
         parts = [sampled(centres[again] + offset)[0] for offset in SUBSAMPLES]
         picture[again] = sum(parts[1:], parts[0]) / np.float32(len(parts))
     return quantised(picture.reshape(height, width, 3))
+
+
+def _stage(
+    distance: SampledDistance,
+    material: Material,
+    solids: Sequence[ColouredSolid],
+    camera: Camera,
+    floor: float | None,
+    scale: float,
+) -> "Stage":
+    """All that rays meet, as the kernels want it."""
+    from glug.view.trace.kernels_march import Stage
+
+    surfaces = np.array([_surface(FLOOR_COLOUR), *(_surface(colour) for _, colour in solids)], np.float32)
+    volumes = gather(
+        distance,
+        [solid for solid, _ in solids],
+        [float(opacity) for opacity in surfaces[1:, 3]],
+        -np.inf if floor is None else floor,
+    )
+    return Stage(
+        volumes.samples,
+        volumes.table,
+        volumes.place,
+        volumes.density,
+        volumes.density_place,
+        _lights(camera),
+        _optics(material, scale),
+        surfaces,
+        _floor(floor, camera, scale),
+    )
 
 
 def tone(seen: np.ndarray) -> np.ndarray:
