@@ -6,7 +6,10 @@ Exit codes: 0 done, 1 a run that failed, 2 bad usage or bad input, 130 stopped b
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,11 +41,6 @@ Frames = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, help="Simulate up to frame N in all; frame 0 is the initial state."),
 ]
-OutputFolder = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [out/<scene>].")
-]
-Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="[all cores]")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in DIR.")]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scene, such as time.cfl=2."),
@@ -50,6 +48,42 @@ Overrides = Annotated[
 JsonFile = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the rows to FILE as JSON as well.")
 ]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a scene is run."""
+
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [out/<scene>].")
+    ] = None
+    frames: Frames = None
+    resolution: Resolution = None
+    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="[all cores]")] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in DIR.")] = False
+    set_: Overrides = None
+
+    def load(self, scene: str) -> "Scene":
+        return _load(scene, self.frames, self.resolution, self.set_)
+
+
+def _with_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Take the fields of the dataclass `kind` as options of a command, whose last parameter it is."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own, fields = (list(signature(f).parameters.values()) for f in (command, kind))
+
+        @wraps(command)
+        def call(**values: Any) -> Any:
+            options = kind(**{field.name: values.pop(field.name) for field in fields})
+            return command(**values, options=options)
+
+        parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*own[:-1], *fields)]
+        call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = {p.name: p.annotation for p in parameters}
+        return call
+
+    return decorate
 
 
 @app.callback(invoke_without_command=True)
@@ -67,37 +101,30 @@ def _root(
 
 
 @app.command()
-def run(
-    scene: SceneArgument,
-    output: OutputFolder = None,
-    frames: Frames = None,
-    resolution: Resolution = None,
-    threads: Threads = None,
-    resume: Resume = False,
-    set_: Overrides = None,
-) -> int:
+@_with_options(RunOptions)
+def run(scene: SceneArgument, options: RunOptions) -> int:
     """Simulate a scene into a folder of meshes and pictures."""
-    loaded = _load(scene, frames, resolution, set_)
-    return _simulate(loaded, _folder(loaded, output, resume), threads, resume)
+    loaded = options.load(scene)
+    return _simulate(loaded, _folder(loaded, options), options)
 
 
-def _folder(scene: "Scene", output: Path | None, resume: bool) -> Path:
+def _folder(scene: "Scene", options: RunOptions) -> Path:
     """Where to write; an error if the run cannot begin there or does not fit into memory."""
     from glug.simulation.forecast import forecast
     from glug.simulation.run import earlier_run
 
     forecast(scene).require_memory()
-    folder = output if output is not None else Path("out") / scene.name
-    earlier_run(scene, folder, resume)
+    folder = options.output if options.output is not None else Path("out") / scene.name
+    earlier_run(scene, folder, options.resume)
     return folder
 
 
-def _simulate(scene: "Scene", folder: Path, threads: int | None, resume: bool) -> int:
+def _simulate(scene: "Scene", folder: Path, options: RunOptions) -> int:
     from rich.console import Console
 
     from glug.simulation.run import run_to_folder
 
-    summary = run_to_folder(scene, folder, threads=threads, resume=resume, console=Console())
+    summary = run_to_folder(scene, folder, threads=options.threads, resume=options.resume, console=Console())
     print(_closing_line(summary), flush=True)
     return INTERRUPTED if summary.interrupted else 0
 
@@ -121,6 +148,7 @@ def _closing_line(summary: "RunSummary") -> str:
 
 
 @app.command()
+@_with_options(RunOptions)
 def view(
     what: Annotated[
         str, typer.Argument(metavar="DIR|SCENE", help="A run's folder, or a scene to run and watch meanwhile.")
@@ -133,12 +161,8 @@ def view(
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     damaged: Annotated[bool, typer.Option("--damaged", help="Show a run although frames are missing or cut.")] = False,
-    output: OutputFolder = None,
-    frames: Frames = None,
-    resolution: Resolution = None,
-    threads: Threads = None,
-    resume: Resume = False,
-    set_: Overrides = None,
+    *,
+    options: RunOptions,
 ) -> int:
     """Look at a run in a browser, afterwards or while it goes on."""
     from glug.view.browser.process import Viewer, require_frames
@@ -150,12 +174,12 @@ def view(
         print(f"{what}: {viewer.url} (Ctrl-C ends it)", flush=True)
         viewer.serve(browser)
         return 0
-    loaded = _load(what, frames, resolution, set_)
-    folder = _folder(loaded, output, resume)
+    loaded = options.load(what)
+    folder = _folder(loaded, options)
     viewer = Viewer(folder, host, port)
     print(f"{folder}: {viewer.url}", flush=True)
     with viewer.beside(browser) as wait:
-        code = _simulate(loaded, folder, threads, resume)
+        code = _simulate(loaded, folder, options)
         if code == 0:
             print(f"{folder}: {viewer.url} (Ctrl-C ends it)", flush=True)
             wait()
