@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug.grids.blocks import active_blocks
-from glug.grids.regular import CENTRE, Grid
+from glug.grids.regular import CENTRE, Grid, lower_upper
 from glug.physics.pressure import kernels_grids as kernels_pressure
 from glug.physics.pressure.levels import PressureLevel, coarser
 
@@ -17,12 +17,12 @@ def box_of_liquid(lid: bool) -> PressureLevel:
     liquid = (phi < 0.0).view(np.uint8)
     area, links = grid.staggered(), grid.staggered()
     for a in range(3):
-        low, high = (tuple(s if b == a else slice(None) for b in range(3)) for s in (slice(None, -1), slice(1, None)))
-        wall = liquid[low] != liquid[high]
+        low, high = lower_upper(liquid, a)
+        wall = low != high
         inner = tuple(slice(1, -1) if b == a else slice(None) for b in range(3))
-        open_lid = wall & (a == 1) & (liquid[low] > 0) & (not lid)
+        open_lid = wall & (a == 1) & (low > 0) & (not lid)
         area[a][inner] = ~wall | open_lid
-        links[a][inner] = ((liquid[low] > 0) & (liquid[high] > 0)) | open_lid
+        links[a][inner] = ((low > 0) & (high > 0)) | open_lid
     diagonal = grid.scalar()
     kernels_pressure.sum_links(*links, liquid, diagonal)
     return PressureLevel(grid.shape, phi, liquid, area, links, diagonal, active_blocks(liquid))

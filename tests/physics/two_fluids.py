@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.grids.regular import CENTRE, Grid, Staggered, lower_upper
 
 
 @dataclass
@@ -29,10 +29,9 @@ class Bubble:
         area, mobility = grid.staggered(np.float64), grid.staggered(np.float64)
         for a in range(dim):
             inner = tuple(slice(1, -1) if b == a else slice(None) for b in range(3))
-            ends = [tuple(s if b == a else slice(None) for b in range(3)) for s in (slice(None, -1), slice(1, None))]
-            area[a][inner] = box[ends[0]] & box[ends[1]]
-            share = np.clip(-np.minimum(phi[ends[0]], phi[ends[1]]), 0.0, None)
-            share = share / (share + np.clip(np.maximum(phi[ends[0]], phi[ends[1]]), 0.0, None) + 1e-300)
+            area[a][inner] = np.logical_and(*lower_upper(box, a))
+            share = np.clip(-np.minimum(*lower_upper(phi, a)), 0.0, None)
+            share = share / (share + np.clip(np.maximum(*lower_upper(phi, a)), 0.0, None) + 1e-300)
             mobility[a][inner] = 1.0 / (share * density + 1.0 - share)
         return cls(grid, density, phi, box, area, mobility)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from glug.geometry.liquid import liquid_distance
 from glug.geometry.solids.field import SolidField
-from glug.grids.regular import Grid, Staggered
+from glug.grids.regular import Grid, Staggered, mapped
 from glug.particles.storage import Particles
 
 
@@ -45,5 +45,4 @@ def mobility_of(distances: Sequence[np.ndarray], ratios: Sequence[float], grid: 
     for phi, ratio in zip(distances, ratios):
         for d, s in zip(density, share_of(phi, grid)):
             d += np.float32(ratio - 1.0) * s
-    x, y, z = (np.float32(1.0) / np.maximum(d, np.float32(1e-12)) for d in density)
-    return x, y, z
+    return mapped(lambda d: np.float32(1.0) / np.maximum(d, np.float32(1e-12)), density)

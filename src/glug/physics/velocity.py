@@ -4,7 +4,7 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField
 from glug.grids.extrapolate import extrapolate
-from glug.grids.regular import Grid, Staggered
+from glug.grids.regular import Grid, Staggered, copied
 from glug.physics import kernels
 
 
@@ -36,7 +36,7 @@ def extend(
         kernels.clear_unknown(known, velocity[a])
     moving = solid.velocity is not None
     wall = solid.velocity if solid.velocity is not None else solid.area
-    outside = tuple(u.copy() for u in velocity)
+    outside = copied(velocity)
     h = np.float32(grid.dx)
     for a in grid.axes:
         if stick:

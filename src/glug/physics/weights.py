@@ -9,7 +9,7 @@ import numpy as np
 
 from glug.geometry.fractions import liquid_volume, solid_volume
 from glug.grids.operators import Operators
-from glug.grids.regular import CENTRE, Offset
+from glug.grids.regular import CENTRE, Offset, midway
 
 LEAST_FRACTION = 1e-3  # of a level set: what is smaller counts as nothing, sampled distances know no better
 
@@ -61,8 +61,5 @@ def _mean_around(cells: np.ndarray, offset: Offset) -> np.ndarray:
     for a, (o, centre) in enumerate(zip(offset, CENTRE)):
         if o != centre:
             pad = [(1, 1) if b == a else (0, 0) for b in range(3)]
-            wide = np.pad(out, pad, mode="edge")
-            low = tuple(slice(None, -1) if b == a else slice(None) for b in range(3))
-            high = tuple(slice(1, None) if b == a else slice(None) for b in range(3))
-            out = 0.5 * (wide[low] + wide[high])
+            out = midway(np.pad(out, pad, mode="edge"), a)
     return out

@@ -13,7 +13,7 @@ import numpy as np
 from glug.geometry.fractions import open_area, solid_volume
 from glug.geometry.solids.slip import SlipWalls, Surface, at_centres, sides_across, slips
 from glug.geometry.solids.thin import cut_finely, fine_distance, hides_solid, near_cells, open_fraction
-from glug.grids.regular import CENTRE, FACES, NODE, Grid, Staggered
+from glug.grids.regular import CENTRE, FACES, NODE, Grid, Staggered, lower_upper, mapped, midway
 
 CLEARANCE = 4.0  # distances are exact this many cells around a solid
 LEAST_AREA = 1e-3  # faces less open than this are closed: slivers make systems singular in float32
@@ -121,8 +121,7 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
         sides = walls.only(lambda a, length: not slips(length, grid.dx))
         held = _nearest(_wall_distance(grid, sides), still) if sliding else at_rest
         velocity, owner = _face_velocity(grid, held, moving, t)
-        u, v, w = (np.float32(1.0) - np.maximum(b - a, 0.0) for a, b in zip(area, open_area(at_rest, grid)))
-        clear = (u, v, w)
+        clear = mapped(lambda a, b: np.float32(1.0) - np.maximum(b - a, 0.0), area, open_area(at_rest, grid))
     slip = _slip_walls(grid, walls, own, nodes) if sliding else None
     separating = None
     if np.any(walls.separating) or any(lets_go(solid) for solid in solids):
@@ -157,8 +156,7 @@ def _separating_cells(grid: Grid, walls: Walls, solids: Sampled, area: Staggered
         distances.append(at_centres(_nearest(nodes, (d for solid, d in solids if lets_go(solid) == separating))))
     cut = np.zeros(grid.shape, np.bool_)
     for a in grid.axes:
-        closed = np.moveaxis(area[a], a, 0) < 1.0 - LEAST_AREA
-        np.moveaxis(cut, a, 0)[:] |= closed[:-1] | closed[1:]
+        cut |= np.logical_or(*lower_upper(area[a] < 1.0 - LEAST_AREA, a))
     return (cut & (distances[0] <= distances[1] + np.float32(1e-3 * grid.dx))).view(np.uint8)
 
 
@@ -271,14 +269,9 @@ def _snapped(distance: np.ndarray, grid: Grid) -> np.ndarray:
     return distance
 
 
-def _at_faces(nodes: np.ndarray, axis: int) -> np.ndarray:
+def at_faces(nodes: np.ndarray, axis: int) -> np.ndarray:
     """Values at the centres of faces: the mean of their corners."""
-    for b in range(3):
-        if b != axis:
-            lower, upper = [slice(None)] * 3, [slice(None)] * 3
-            lower[b], upper[b] = slice(None, -1), slice(1, None)
-            nodes = 0.5 * (nodes[tuple(lower)] + nodes[tuple(upper)])
-    return nodes
+    return midway(nodes, *(b for b in range(3) if b != axis))
 
 
 def _face_velocity(
@@ -294,11 +287,11 @@ def _face_velocity(
     for a in range(3):
         owner[a][:] = -1
     for a in grid.axes:
-        nearest = np.minimum(_at_faces(at_rest, a), np.float32(2.0 * grid.dx))
+        nearest = np.minimum(at_faces(at_rest, a), np.float32(2.0 * grid.dx))
         for number, solid, (ranges, d) in moving:
             if min(d.shape) < 2:
                 continue
-            at_face = _at_faces(d, a)
+            at_face = at_faces(d, a)
             region = tuple(slice(r.start, r.start + n) for r, n in zip(ranges, at_face.shape))
             closer = at_face < nearest[region]
             index = np.argwhere(closer)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glug.geometry.fractions import open_area, solid_volume
-from glug.grids.regular import NODE, Grid, Offset, Staggered
+from glug.grids.regular import NODE, Grid, Offset, Staggered, midway
 
 LEAST_SLIP = 0.1  # cells
 LEAST_WALL = 1e-3  # of a cell's side, in a cell: smaller pieces have no normal worth the name
@@ -121,11 +121,7 @@ def sides_across(
 
 def at_centres(nodes: np.ndarray) -> np.ndarray:
     """Values at the centres of cells: the mean of their corners."""
-    for a in range(3):
-        lower, upper = [slice(None)] * 3, [slice(None)] * 3
-        lower[a], upper[a] = slice(None, -1), slice(1, None)
-        nodes = np.float32(0.5) * (nodes[tuple(lower)] + nodes[tuple(upper)])
-    return nodes
+    return midway(nodes, 0, 1, 2)
 
 
 def around(points: np.ndarray, offset: Offset, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

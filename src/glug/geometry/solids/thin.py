@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from glug.grids.regular import Grid, Staggered
+from glug.grids.regular import Grid, Staggered, lower_upper
 
 NEAR = np.sqrt(3.0) / 2.0  # a cell touched by a solid has a corner closer than this many cells
 CHUNK = 1 << 18  # points evaluated at a time: bounds the memory of temporaries
@@ -24,10 +24,7 @@ def near_cells(grid: Grid, own: list[tuple[list[slice], np.ndarray]]) -> np.ndar
             continue
         low = high = d
         for a in range(3):
-            first, second = [slice(None)] * 3, [slice(None)] * 3
-            first[a], second[a] = slice(None, -1), slice(1, None)
-            low = np.minimum(low[tuple(first)], low[tuple(second)])
-            high = np.maximum(high[tuple(first)], high[tuple(second)])
+            low, high = np.minimum(*lower_upper(low, a)), np.maximum(*lower_upper(high, a))
         cells = tuple(slice(r.start, r.stop - 1) for r in ranges)
         found[cells] |= (low <= limit) & (high >= -limit)
     return np.argwhere(found)
@@ -95,9 +92,7 @@ def _largest_part(fluid: np.ndarray) -> np.ndarray:
     for _ in range(27):
         before = label.copy()
         for a in (1, 2, 3):
-            lower, upper = [slice(None)] * 4, [slice(None)] * 4
-            lower[a], upper[a] = slice(None, -1), slice(1, None)
-            low, high = label[tuple(lower)], label[tuple(upper)]
+            low, high = lower_upper(label, a)
             joined = (low > 0) & (high > 0)
             np.maximum(low, high, out=low, where=joined)
             np.maximum(high, low.copy(), out=high, where=joined)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.regular import FACES, Grid
+from glug.grids.regular import FACES, Grid, lower_upper
 
 WALL_BAND = 2  # cells beside a solid that stay ordinary (Goldade 2021, section 4.5.5)
 
@@ -46,7 +46,7 @@ def deep_cells(fluid: np.ndarray, area: Sequence[np.ndarray], band: int, dim: in
 
     cut, others = np.zeros(fluid.shape, np.bool_), np.zeros(fluid.shape, np.bool_)
     for a in range(dim):
-        lower, upper = _sides(area[a], a)
+        lower, upper = lower_upper(area[a], a)
         cut |= (lower < 1.0) | (upper < 1.0)
         others |= (lower > 0.0) | (upper > 0.0)  # not its volume: cells behind the edge of a box have some by rounding
     return fluid & ~grown(others & ~fluid, band) & ~grown(cut, WALL_BAND - 1)
@@ -81,7 +81,7 @@ def owners(regions: Regions, axis: int) -> np.ndarray:
     shape = list(regions.label.shape)
     shape[axis] += 1
     owner = np.full(shape, -1, np.int32)
-    lower, upper = _sides(owner, axis)
+    lower, upper = lower_upper(owner, axis)
     for side in (lower, upper):  # views: a face whose cells are both in regions has both in the same one
         np.maximum(side, regions.label, out=side)
     return owner
@@ -102,9 +102,3 @@ def basis(grid: Grid, regions: Regions, axis: int, where: tuple[np.ndarray, ...]
         for a in range(dim - 1):
             out[:, dim + a * dim + a] -= out[:, -1]
     return out[:, :-1]
-
-
-def _sides(face: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """The samples at the lower and at the upper face of every cell, as views."""
-    moved = np.moveaxis(face, axis, 0)
-    return np.moveaxis(moved[:-1], 0, axis), np.moveaxis(moved[1:], 0, axis)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glug.geometry.solids.field import SolidField
-from glug.grids.regular import Grid, Staggered
+from glug.grids.regular import Grid, Staggered, copied, lower_upper, mapped
 from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.viscosity.strain_rows import WallRows, strain_rows
 from glug.solvers.cg import Vector
@@ -48,9 +48,9 @@ class ViscousBodies:
             return strain_rows(grid, replace(solid, velocity=velocity), solid_faces, weights, every=False)
 
         assert solid.velocity is not None and solid.owner is not None
-        at_rest = tuple(u.copy() for u in solid.velocity)
+        at_rest = copied(solid.velocity)
         bodies.write_as(np.zeros_like(bodies.velocity), at_rest)
-        base = known(at_rest)  # type: ignore[arg-type]
+        base = known(at_rest)
         body = _body_of_rows(base, solid, bodies)
         mine = np.flatnonzero(body >= 0)
         order = mine[np.argsort(body[mine], kind="stable")]
@@ -109,19 +109,15 @@ def _near(bodies: RigidBodies, weights: "StressWeights") -> "StressWeights":
         at = np.unravel_index(index, tuple(n + (b == a) for b, n in enumerate(shape)))
         near[tuple(np.minimum(i, n - 1) for i, n in zip(at, shape))] = True
     for a in range(3):
-        low, high = ([slice(None)] * 3 for _ in range(2))
-        low[a], high[a] = slice(None, -1), slice(1, None)
-        wide = near.copy()
-        wide[tuple(low)] |= near[tuple(high)]
-        wide[tuple(high)] |= near[tuple(low)]
-        near = wide
+        before = near.copy()
+        for wide, beside in zip(lower_upper(near, a), reversed(lower_upper(before, a))):
+            wide |= beside
 
     def masked(field: np.ndarray) -> np.ndarray:
         at = np.ix_(*(np.minimum(np.arange(k), n - 1) for k, n in zip(field.shape, shape)))
         return np.where(near[at], field, np.float32(0.0))
 
-    x, y, z = (masked(e) for e in weights.edges)
-    return replace(weights, cell=masked(weights.cell), edges=(x, y, z))
+    return replace(weights, cell=masked(weights.cell), edges=mapped(masked, weights.edges))
 
 
 def _body_of_rows(rows: WallRows, solid: SolidField, bodies: RigidBodies) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from glug.geometry.solids.field import SolidField
+from glug.geometry.solids.field import SolidField, at_faces
 from glug.grids.operators import Operators
 from glug.grids.regular import NODE, Grid, Staggered
 from glug.physics.stokes.problem import stokes_problem
@@ -67,18 +67,7 @@ def _walls(operators: Operators, solid: SolidField, inlets: Sequence[Inlet]) -> 
         near = inlet.distance(grid.points(NODE).reshape(-1, 3)).reshape(nodes.shape)
         for a, offset in enumerate(operators.faces):
             points = grid.points(offset).reshape(-1, 3)
-            mine = inlet.distance(points) < _between_nodes(nodes, a).ravel()
+            mine = inlet.distance(points) < at_faces(nodes, a).ravel()
             parts[a] = np.where(mine, inlet.velocity_at(points)[:, a], parts[a])
         nodes = np.minimum(nodes, near.astype(nodes.dtype))
     return nodes, np.concatenate(parts)
-
-
-def _between_nodes(nodes: np.ndarray, axis: int) -> np.ndarray:
-    """The mean of the nodes around every face across `axis`."""
-    out = nodes
-    for b in range(3):
-        if b != axis:
-            low = tuple(slice(None, -1) if c == b else slice(None) for c in range(3))
-            high = tuple(slice(1, None) if c == b else slice(None) for c in range(3))
-            out = 0.5 * (out[low] + out[high])
-    return out

@@ -29,7 +29,7 @@ from glug.grids.coarsen import (
     weights_at,
 )
 from glug.grids.packing import Packing
-from glug.grids.regular import EDGES, FACES, Grid, Staggered
+from glug.grids.regular import EDGES, FACES, Grid, Staggered, copied, mapped
 from glug.physics.viscosity import kernels as wall_kernels
 from glug.physics.viscosity import kernels_contact_line as kernels_contact
 from glug.physics.viscosity import kernels_stress as kernels
@@ -141,8 +141,7 @@ def packed(level: ViscosityLevel, packing: Packing) -> ViscosityLevel:
 
     def staggered(fields: tuple[np.ndarray, ...], empty: float = 0.0) -> Staggered:
         moved = {id(f): packing.pack(f, empty) for f in fields}
-        x, y, z = (moved[id(f)] for f in fields)
-        return x, y, z
+        return mapped(lambda f: moved[id(f)], fields)
 
     mass, m, c, e, f = (staggered(weights) for weights in (level.mass, level.m, level.c, level.e, level.f))
     far = max(packing.shape) * level.dx  # between parts there is no solid
@@ -165,8 +164,7 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
     grid = Grid(dx, coarse_shape(fine.shape))
     blocks = coarse_blocks(fine.blocks, fine.shape, grid.shape)
     distances = {id(d): every_other(d, grid.shape) for d in fine.stopping}
-    x, y, z = (distances[id(d)] for d in fine.stopping)
-    stopping = (x, y, z)
+    stopping = mapped(lambda d: distances[id(d)], fine.stopping)
 
     mass, c, e = grid.staggered(), [], []
     for a in range(3):
@@ -178,27 +176,27 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
         gather(fine.e[a], [quarter(CELLS) if b == a else NODES for b in range(3)], e[a], blocks)
     cells, edges = (c[0], c[1], c[2]), (e[0], e[1], e[2])
 
-    u, v, w = (np.empty(m.shape, np.uint8) for m in mass)
-    for a, s in enumerate((u, v, w)):
+    solid = mapped(lambda m: np.empty(m.shape, np.uint8), mass)
+    for a, s in enumerate(solid):
         wall_kernels.solid_faces(a, stopping[a], np.float32(NEAR_SOLID_COARSE * dx), np.zeros((0, 0, 0), np.float32), s)
         b, d = (a + 2) % 3, (a + 1) % 3
         above = fine.m[a], fine.solid[a], fine.c[a], fine.e[b], fine.e[d]
         kernels_contact.release_faces(a, *above, TOUCHING, mass[a], s)
         mass[a][s > 0] = 0.0
-    m = held_faces(mass, stopping, (u, v, w), cells, edges)
-    coupling = (grid.scalar(EDGES[0]), grid.scalar(EDGES[1]), grid.scalar(EDGES[2]))
-    couple(stopping, (u, v, w), edges, coupling)
+    m = held_faces(mass, stopping, solid, cells, edges)
+    coupling = mapped(grid.scalar, EDGES)
+    couple(stopping, solid, edges, coupling)
     blocks = active_blocks(cells_with_unknowns(m, grid.shape))
     slip = None if fine.slip is None else fine.slip.coarser(fine.m, m)
-    return ViscosityLevel(dx, grid.shape, mass, m, cells, edges, coupling, stopping, (u, v, w), blocks, slip)
+    return ViscosityLevel(dx, grid.shape, mass, m, cells, edges, coupling, stopping, solid, blocks, slip)
 
 
 def held_faces(mass: Staggered, stopping: Staggered, solid: SolidFaces, c: Staggered, e: Staggered) -> Staggered:
     """What acts on the unknown faces alone: their mass, and walls nearer than the next face."""
-    u, v, w = (m.copy() for m in mass)
-    for a, m in enumerate((u, v, w)):
+    held = copied(mass)
+    for a, m in enumerate(held):
         wall_kernels.hold_by_walls(a, stopping[a], solid[a], c[a], e[(a + 2) % 3], e[(a + 1) % 3], m)
-    return u, v, w
+    return held
 
 
 def couple(stopping: Staggered, solid: SolidFaces, e: Staggered, coupling: Staggered) -> None:

@@ -27,7 +27,7 @@ from glug.geometry.solids.field import SolidField
 from glug.geometry.solids.slip import SlipWalls
 from glug.grids.blocks import active_blocks
 from glug.grids.packing import pack_parts
-from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered
+from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered, lower_upper, mapped
 from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.rigid.viscosity import ViscousBodies
 from glug.physics.viscosity import kernels
@@ -100,11 +100,10 @@ class ViscosityProblem:
         slip = solid.slip
         if slip is not None:
             cut_at_slip_walls(grid, weights, slip)
-        u, v, w = (np.empty(area.shape, np.uint8) for area in solid.area)
-        for a, s in enumerate((u, v, w)):
+        solid_faces = mapped(lambda area: np.empty(area.shape, np.uint8), solid.area)
+        for a, s in enumerate(solid_faces):
             area = solid.area[a] if slip is None or slip.closes is None else solid.area[a] + slip.closes[a]
             kernels.solid_faces(a, solid.stopping[a], np.float32(NEAR_SOLID * grid.dx), area, s)
-        solid_faces = (u, v, w)
         if freed is not None and freed.any():
             loosen(weights, freed, solid_faces)
         mass = face_mass(grid, phi, solid_faces, solid.slip)
@@ -215,8 +214,7 @@ class ViscosityProblem:
         """Masses, and the friction of sides, which holds an unknown face as a mass at rest does."""
         if self.friction is None:
             return self.mass
-        u, v, w = (np.where(m > 0, m + f, np.float32(0.0)) for m, f in zip(self.mass, self.friction))
-        return u, v, w
+        return mapped(lambda m, f: np.where(m > 0, m + f, np.float32(0.0)), self.mass, self.friction)
 
     def added(self):  # type: ignore[no-untyped-def]
         """What solids that slip add to the assembled matrix over all faces; None without them."""
@@ -251,9 +249,7 @@ class ViscosityProblem:
         mass, held = [], []
         for a, (m, u) in enumerate(zip(self.mass, velocity)):
             padded = np.pad(phi, [(1, 1) if b == a else (0, 0) for b in range(3)], mode="edge")
-            lower = tuple(slice(None, -1) if b == a else slice(None) for b in range(3))
-            upper = tuple(slice(1, None) if b == a else slice(None) for b in range(3))
-            inside = padded[lower] + padded[upper] < 0.0
+            inside = np.add(*lower_upper(padded, a)) < 0.0
             mass.append(np.where(inside, m, np.float32(0.0)))
             held.append(np.where(inside, 0.0, u).ravel())
         rows = replace(rows, known=rows.known + rows.matrix() @ np.concatenate(held))

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glug.geometry.solids.slip import LEAST_SLIP, Surface, around
-from glug.grids.regular import FACES, Offset
+from glug.grids.regular import FACES, Offset, copied
 from glug.solvers.cg import Vector
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class SurfaceRows:
     """The rows of A, W included, of the faces that W touches; the kernels hold these faces."""
 
     def __init__(self, level: ViscosityLevel, slip: SlipTerm):
-        self.held: Vector = tuple(m.copy() for m in level.m)
+        self.held = copied(level.m)
         for m, index in zip(self.held, slip.faces.index):
             m.reshape(-1)[index] = HELD
         sizes = [m.size for m in level.m]

@@ -7,7 +7,7 @@ import numpy as np
 
 from glug.errors import SolverError
 from glug.grids.octree.tree import Faces, Octree
-from glug.grids.regular import Staggered
+from glug.grids.regular import Staggered, mapped
 from glug.physics.viscosity.octree import kernels_rows as kernels
 from glug.physics.viscosity.octree import kernels_samples as listing
 from glug.solvers.assembled.rows import CsrSystem
@@ -135,7 +135,7 @@ def assemble(
 
 def flattened(fields: Staggered) -> Staggered:
     """The same samples in arrays of one dimension."""
-    return fields[0].ravel(), fields[1].ravel(), fields[2].ravel()
+    return mapped(np.ravel, fields)
 
 
 def entry_room(size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -72,13 +72,14 @@ def measure(case: str, n: int, solver: str, threads: int, path: str | None) -> d
 
 
 def _step(frame: Any, solver: str, most: int) -> dict[str, Any]:
+    from glug.grids.regular import copied
     from glug.physics.viscosity.octree.problem import OctreeViscosity
     from glug.physics.viscosity.problem import ViscosityProblem
     from glug.solvers.limits import SolveLimits
 
     on_tree, levels, band, preconditioner, tolerance = SOLVERS[solver]
     limits = SolveLimits(tolerance, most)
-    velocity = tuple(u.copy() for u in frame.velocity)
+    velocity = copied(frame.velocity)
     seconds = dict.fromkeys(STAGES, 0.0)
     begin = time.perf_counter()
     problem = ViscosityProblem.build(frame.grid, frame.phi, frame.solid, frame.diffusion)

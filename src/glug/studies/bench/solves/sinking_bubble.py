@@ -37,6 +37,7 @@ def measure(n: int, threads: int) -> dict[str, dict[str, float]]:
 
 
 def _solve_all(n: int, repeat: int) -> dict[str, dict[str, float]]:
+    from glug.grids.regular import copied
     from glug.particles import transfer
     from glug.physics.affine.projection import TiledPressure
     from glug.physics.densities import distance_of, mobility_of
@@ -63,10 +64,10 @@ def _solve_all(n: int, repeat: int) -> dict[str, dict[str, float]]:
         problem = PressureProblem.build(grid, phi, solid, mobility=mobility)
         wet = problem.liquid > 0
         parts = {"heavy": [wet & (heavy < 0)], "both": [wet & (heavy < 0), wet & (heavy >= 0)]}
-        u, v, w = (c.copy() for c in start)
+        velocity = copied(start)
         begin = time.perf_counter()
         projection = TiledPressure.build(problem, tile, band, parts[where]) if where else problem
-        _, stats = projection.project((u, v, w), SolveLimits(tolerance, 5000), solver=solver)
+        _, stats = projection.project(velocity, SolveLimits(tolerance, 5000), solver=solver)
         total = time.perf_counter() - begin
         found = {"iterations": stats.iterations, "unknowns": stats.unknowns, "residual": stats.residual}
         return {**found, "seconds": stats.seconds, "setup": total - stats.seconds, "total": total}

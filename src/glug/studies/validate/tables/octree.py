@@ -18,7 +18,7 @@ from scipy import sparse
 
 from glug.grids.octree.operators import OctreeOperators
 from glug.grids.octree.tree import Octree
-from glug.grids.regular import EDGES
+from glug.grids.regular import EDGES, mapped
 from glug.physics.reference.octree import stiffness
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.studies.registry import StudyOptions
@@ -88,10 +88,10 @@ class OctreeStep:
     def assembled(self) -> sparse.csr_matrix:
         """The same without sparse products, from weights in float32."""
         cell = self._weights((0.5, 0.5, 0.5))
-        x, y, z = (self._weights(offset) for offset in EDGES)
+        edges = mapped(self._weights, EDGES)
         faces = self.operators.faces
-        u, v, w = (np.ones(n.shape, np.float32) for n in faces.numbers)
-        weights = OctreeWeights((u, v, w), 2 * cell, (x, y, z), (x, y, z), *coarse_diffusion(self.tree, cell))
+        mass = mapped(lambda n: np.ones(n.shape, np.float32), faces.numbers)
+        weights = OctreeWeights(mass, 2 * cell, edges, edges, *coarse_diffusion(self.tree, cell))
         return assemble(self.tree, faces, weights, enhanced=self.gradient == "enhanced").matrix()
 
     def _weights(self, offset: tuple[float, ...]) -> np.ndarray:
