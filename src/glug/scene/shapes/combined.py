@@ -28,6 +28,16 @@ class Combination(Placed):
         for i, part in enumerate(self.parts):
             part.require_files(f"{key}.parts.{i}")
 
+    def _field(self, x: Column, y: Column, z: Column) -> Column:
+        d = self.parts[0].field(x, y, z)
+        for part in self.parts[1:]:
+            self._join(d, part.field(x, y, z))
+        return d
+
+    def _join(self, d: Column, other: Column) -> None:
+        """Make d, the distance of the parts before, that of them and of one more; may spoil `other`."""
+        raise NotImplementedError
+
 
 class Union(Combination):
     """Where any of the parts is: min(d1, d2, ...)."""
@@ -37,11 +47,8 @@ class Union(Combination):
     def _box(self) -> Bounds:
         return _around(self.parts)
 
-    def _field(self, x: Column, y: Column, z: Column) -> Column:
-        d = self.parts[0].field(x, y, z)
-        for part in self.parts[1:]:
-            np.minimum(d, part.field(x, y, z), out=d)
-        return d
+    def _join(self, d: Column, other: Column) -> None:
+        np.minimum(d, other, out=d)
 
 
 class Intersection(Combination):
@@ -53,11 +60,8 @@ class Intersection(Combination):
         lower, upper = zip(*(part.bounds() for part in self.parts))
         return np.max(lower, axis=0), np.min(upper, axis=0)
 
-    def _field(self, x: Column, y: Column, z: Column) -> Column:
-        d = self.parts[0].field(x, y, z)
-        for part in self.parts[1:]:
-            np.maximum(d, part.field(x, y, z), out=d)
-        return d
+    def _join(self, d: Column, other: Column) -> None:
+        np.maximum(d, other, out=d)
 
 
 class Difference(Combination):
@@ -68,12 +72,8 @@ class Difference(Combination):
     def _box(self) -> Bounds:
         return self.parts[0].bounds()
 
-    def _field(self, x: Column, y: Column, z: Column) -> Column:
-        d = self.parts[0].field(x, y, z)
-        for part in self.parts[1:]:
-            hole = part.field(x, y, z)
-            np.maximum(d, np.negative(hole, out=hole), out=d)
-        return d
+    def _join(self, d: Column, other: Column) -> None:
+        np.maximum(d, np.negative(other, out=other), out=d)
 
 
 class SmoothUnion(Combination):
@@ -87,19 +87,15 @@ class SmoothUnion(Combination):
         swell = 0.25 * self.radius * (len(self.parts) - 1)
         return lower - swell, upper + swell
 
-    def _field(self, x: Column, y: Column, z: Column) -> Column:
-        d = self.parts[0].field(x, y, z)
-        for part in self.parts[1:]:
-            other = part.field(x, y, z)
-            h = d - other
-            np.abs(h, out=h)
-            np.subtract(self.radius, h, out=h)
-            np.maximum(h, 0.0, out=h)
-            h *= h
-            h *= 0.25 / self.radius
-            np.minimum(d, other, out=d)
-            d -= h
-        return d
+    def _join(self, d: Column, other: Column) -> None:
+        h = d - other
+        np.abs(h, out=h)
+        np.subtract(self.radius, h, out=h)
+        np.maximum(h, 0.0, out=h)
+        h *= h
+        h *= 0.25 / self.radius
+        np.minimum(d, other, out=d)
+        d -= h
 
 
 class Shell(Placed):

@@ -283,33 +283,46 @@ def axial_coordinates(
     return along, np.sqrt(radial, out=radial)
 
 
-class Slab(Placed):
+class Plane(Placed):
+    """What a plane bounds or is the middle of."""
+
+    point: Vector = Field(description="a point of the plane [m]")
+    normal: Direction = Field(description="direction across the plane; that out of a half-space")
+
+    def _centre(self) -> np.ndarray:
+        return in_space(self.point)
+
+    def _height(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """n . (p - point)"""
+        n = unit(self.normal)
+        h = n[0] * x
+        for column, component in zip((y, z), n[1:]):
+            if component != 0.0:
+                h += component * column
+        h -= float(n @ np.asarray(self.point))
+        return h
+
+
+class Slab(Plane):
     """An unbounded sheet of the given thickness, centred on a plane."""
 
     kind: Literal["plane"] = "plane"
-    point: Vector = Field(description="a point of the middle plane [m]")
-    normal: Direction = Field(description="direction across the sheet")
     thickness: Positive = Field(description="thickness [m]")
 
     def _box(self) -> Bounds:
         return np.full(3, -np.inf), np.full(3, np.inf)
 
-    def _centre(self) -> np.ndarray:
-        return in_space(self.point)
-
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        d = _height(x, y, z, self.point, self.normal)
+        d = self._height(x, y, z)
         np.abs(d, out=d)
         d -= 0.5 * self.thickness
         return d
 
 
-class HalfSpace(Placed):
+class HalfSpace(Plane):
     """Everything behind a plane: on the side its normal points away from."""
 
     kind: Literal["half-space"] = "half-space"
-    point: Vector = Field(description="a point of the plane [m]")
-    normal: Direction = Field(description="direction out of the region")
 
     def _box(self) -> Bounds:
         lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
@@ -319,25 +332,5 @@ class HalfSpace(Placed):
                 (upper if normal[axis] > 0 else lower)[axis] = self.point[axis]
         return lower, upper
 
-    def _centre(self) -> np.ndarray:
-        return in_space(self.point)
-
     def _field(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return _height(x, y, z, self.point, self.normal)
-
-
-def _height(
-    x: np.ndarray,
-    y: np.ndarray,
-    z: np.ndarray,
-    point: tuple[float, float, float],
-    normal: tuple[float, float, float],
-) -> np.ndarray:
-    """n . (p - point)"""
-    n = unit(normal)
-    h = n[0] * x
-    for column, component in zip((y, z), n[1:]):
-        if component != 0.0:
-            h += component * column
-    h -= float(n @ np.asarray(point))
-    return h
+        return self._height(x, y, z)
