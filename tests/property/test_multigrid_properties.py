@@ -13,7 +13,7 @@ from glug.physics.viscosity import levels as viscosity_levels
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
-from glug.solvers.smoothers import Chebyshev, GaussSeidel
+from glug.solvers.smoothers import GaussSeidel, chebyshev
 
 
 def tank() -> ViscosityProblem:
@@ -50,7 +50,7 @@ def test_viscosity(phi: np.ndarray, solid: SolidField, seed: int, diffusion: flo
     if system.unknowns:
         levels = viscosity_levels.hierarchy(system)
         check(Multigrid(levels, GaussSeidel(2), 2), np.random.default_rng(seed))
-        check(Multigrid(levels, Chebyshev(3, 3.0)), np.random.default_rng(seed))
+        check(Multigrid(levels, chebyshev(3, 3.0)), np.random.default_rng(seed))
 
 
 @FEW

@@ -183,9 +183,13 @@ def largest(v: Vector, blocks: np.ndarray) -> float:
     """|v|_inf of float32 fields; not a number if any sample is not finite."""
     if any(a.dtype != np.float32 for a in v):
         raise TypeError("the largest sample is found by its bits: fields must be float32")
-    sums, peaks = np.zeros(len(blocks) * len(v)), np.zeros(len(blocks) * len(v), np.float32)
-    kernels.measure(v, blocks, sums, peaks.view(np.int32))
-    return float(peaks.max(initial=0.0)) if np.isfinite(sums.sum()) else np.nan
+    peaks = np.zeros(len(blocks) * len(v), np.float32)
+    kernels.measure(v, blocks, peaks.view(np.int32))
+    return _finite(peaks.max(initial=0.0))
+
+
+def _finite(peak: np.floating) -> float:
+    return float(peak) if np.isfinite(peak) else np.nan
 
 
 class Diagonal:
@@ -217,12 +221,11 @@ class Cycle:
     def __init__(self, system: System, precondition: Callable[[Vector, Vector, Vector], float]):
         self.precondition, self.blocks = precondition, system.blocks
         self._z = zeros_like(system)
-        slots = len(system.blocks) * len(system.mask)
-        self._sums, self._peaks = np.zeros(slots), np.zeros(slots, np.float32)
+        self._peaks = np.zeros(len(system.blocks) * len(system.mask), np.float32)
 
     def step(self, x: Vector, r: Vector, d: Vector, q: Vector, alpha: float) -> float:
-        kernels.step(x, r, d, q, self.blocks, np.float32(alpha), self._sums, self._peaks.view(np.int32))
-        return float(self._peaks.max(initial=0.0)) if np.isfinite(self._sums.sum()) else np.nan
+        kernels.step(x, r, d, q, self.blocks, np.float32(alpha), self._peaks.view(np.int32))
+        return _finite(self._peaks.max(initial=0.0))
 
     def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:
         return self.precondition(r, self._z, scratch)

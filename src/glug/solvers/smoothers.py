@@ -68,48 +68,35 @@ class GaussSeidel:
 
 
 @dataclass(frozen=True)
-class Chebyshev:
-    """Polynomial of degree `degree` in D^-1 A that damps the eigenvalues up to `largest` best.
+class Polynomial:
+    """A polynomial in D^-1 A: one `relax` for every pair (keep, step) of `terms`."""
+
+    terms: tuple[tuple[float, float], ...]
+
+    def start(self, level: PolynomialLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        kernels.clear(x, level.blocks)
+        self.forward(level, b, x, scratch)
+
+    def forward(self, level: PolynomialLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        now, before = x, scratch
+        for keep, step in self.terms:
+            level.relax(b, now, before, keep, step)
+            now, before = before, now
+        if now is not x:
+            kernels.copy(now, x, level.blocks)
+
+    backward = forward
+
+
+def chebyshev(degree: int, largest: float) -> Polynomial:
+    """The polynomial that damps the eigenvalues of D^-1 A up to `largest` best.
 
     Chebyshev polynomials of the fourth kind (Lottes 2023) need no lower end of the spectrum.
     """
-
-    degree: int
-    largest: float
-
-    def start(self, level: PolynomialLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        kernels.clear(x, level.blocks)
-        self.forward(level, b, x, scratch)
-
-    def forward(self, level: PolynomialLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        now, before = x, scratch
-        for n in range(self.degree):
-            keep = (2 * n - 1) / (2 * n + 3) if n else 0.0
-            level.relax(b, now, before, keep, (8 * n + 4) / ((2 * n + 3) * self.largest))
-            now, before = before, now
-        if now is not x:
-            kernels.copy(now, x, level.blocks)
-
-    backward = forward
+    keep = [(2 * n - 1) / (2 * n + 3) if n else 0.0 for n in range(degree)]
+    return Polynomial(tuple((keep[n], (8 * n + 4) / ((2 * n + 3) * largest)) for n in range(degree)))
 
 
-@dataclass(frozen=True)
-class DampedJacobi:
+def damped_jacobi(sweeps: int, factor: float) -> Polynomial:
     """Jacobi with a constant factor: the published baseline."""
-
-    sweeps: int
-    factor: float
-
-    def start(self, level: PolynomialLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        kernels.clear(x, level.blocks)
-        self.forward(level, b, x, scratch)
-
-    def forward(self, level: PolynomialLevel, b: Vector, x: Vector, scratch: Vector) -> None:
-        now, before = x, scratch
-        for _ in range(self.sweeps):
-            level.relax(b, now, before, 0.0, self.factor)
-            now, before = before, now
-        if now is not x:
-            kernels.copy(now, x, level.blocks)
-
-    backward = forward
+    return Polynomial(((0.0, factor),) * sweeps)

@@ -82,12 +82,12 @@ def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) ->
     from glug.physics.viscosity.problem import solve_parts
     from glug.solvers.cg import Cycle, solve_with_fallback
     from glug.solvers.multigrid import Multigrid
-    from glug.solvers.smoothers import Chebyshev, DampedJacobi
+    from glug.solvers.smoothers import chebyshev, damped_jacobi
 
     smoothers: dict[str, Any] = {
         "box": BoxSmoother(BOX_SWEEPS),
-        "chebyshev": Chebyshev(3, 3.0),
-        "jacobi-mg": DampedJacobi(2, 0.5),
+        "chebyshev": chebyshev(3, 3.0),
+        "jacobi-mg": damped_jacobi(2, 0.5),
     }
     residuals: list[float] = []
     if solver in smoothers:
