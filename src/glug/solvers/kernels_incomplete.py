@@ -71,24 +71,16 @@ def factorise_stencil(lx, ly, lz, diagonal, middle, inverse):
 
 
 @kernel(inline=True)
-def add_planes(lx, s, i, j, k0, k1, sides, row):
-    """Add to the row (i, j) its links to the planes i - 1 (bit 1 of `sides`) and i + 1 (bit 2)."""
-    if sides & 1:
-        for k in range(k0, k1):
-            row[k] += lx[i, j, k] * s[i - ONE, j, k]
-    if sides & 2:
-        for k in range(k0, k1):
-            row[k] += lx[i + ONE, j, k] * s[i + ONE, j, k]
-
-
-@kernel(inline=True)
 def down_plane(lx, ly, lz, inverse, r, s, i, lower, rows, row):
     """s = L^-1 r on the plane i."""
     for j in range(ONE, np.uint64(r.shape[1] - 1)):
         k0, k1 = np.uint64(rows[i, j, 0]), np.uint64(rows[i, j, 1])
         for k in range(k0, k1):
             row[k] = r[i, j, k] + ly[i, j, k] * s[i, j - ONE, k]
-        add_planes(lx, s, i, j, k0, k1, lower, row)
+        for side in range(2):
+            if lower & (1 << side):
+                for k in range(k0, k1):
+                    row[k] += lx[i + np.uint64(side), j, k] * s[i + np.uint64(2 * side) - ONE, j, k]
         before = ZERO
         for k in range(k0, k1):
             before = inverse[i, j, k] * (row[k] + lz[i, j, k] * before)
@@ -104,7 +96,10 @@ def up_plane(lx, ly, lz, inverse, s, i, upper, rows, row):
         k0, k1 = np.uint64(rows[i, j, 0]), np.uint64(rows[i, j, 1])
         for k in range(k0, k1):
             row[k] = ly[i, j + ONE, k] * s[i, j + ONE, k]
-        add_planes(lx, s, i, j, k0, k1, upper, row)
+        for side in range(2):
+            if upper & (1 << side):
+                for k in range(k0, k1):
+                    row[k] += lx[i + np.uint64(side), j, k] * s[i + np.uint64(2 * side) - ONE, j, k]
         before = ZERO
         for back in range(k1 - k0):
             k = k1 - ONE - back
