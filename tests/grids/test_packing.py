@@ -9,7 +9,8 @@ import glug.grids.packing
 from glug.geometry.solids.field import sample_solids
 from glug.grids.blocks import active_blocks
 from glug.grids.packing import pack_parts
-from glug.physics.viscosity import problem as viscosity
+from glug.physics.viscosity import preconditioners as viscosity
+from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.cg import zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.studies.problems.systems import BOX, add_balls, window
@@ -50,12 +51,12 @@ def test_one_part_stays_where_it_is():
     assert pack_parts(active_blocks(active), WINDOW) is None
 
 
-def lumps_on_walls(n: int) -> viscosity.ViscosityProblem:
+def lumps_on_walls(n: int) -> ViscosityProblem:
     """Half balls on the floor and on the ceiling of a box, and a ball between them."""
     grid = window(n, (1.0, 1.0, 1.0))
     phi = np.full(grid.shape, 1.0, np.float32)
     add_balls(grid, phi, np.array([[0.2, 0.0, 0.2], [0.8, 1.0, 0.8], [0.2, 0.5, 0.9]]), np.full(3, 0.06))
-    return viscosity.ViscosityProblem.build(grid, phi, sample_solids(grid, BOX, [], 0.0), float(n * n))
+    return ViscosityProblem.build(grid, phi, sample_solids(grid, BOX, [], 0.0), float(n * n))
 
 
 @pytest.mark.parametrize("solver", ["multigrid", "jacobi-cg"])

@@ -4,7 +4,10 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.physics.pressure.solvers import SOLVERS
+from glug.physics.reference.scenes import reference_pressure
 
+PRESSURE = {**SOLVERS, "reference": reference_pressure}
 NO_WALLS = Walls((-np.inf,) * 3, (np.inf,) * 3)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from setups import PRESSURE
 
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import Grid
@@ -61,7 +62,7 @@ def test_as_the_assembled_matrix_has_it(level: float) -> None:
     for solver in ("reference", "multigrid", "jacobi-cg"):
         velocity = random_velocity(problem)
         start = problem.bodies.velocity.copy()
-        _, stats = problem.project(velocity, SolveLimits(1e-6, 500), solver=solver)
+        _, stats = problem.project(velocity, SolveLimits(1e-6, 500), solver=PRESSURE[solver])
         assert stats.converged
         assert np.abs(problem.bodies.velocity - start).max() > 0.1
         results.append((problem.bodies.velocity.copy(), np.concatenate([u.ravel() for u in velocity])))
@@ -115,6 +116,7 @@ def test_an_axle_leaves_its_own_rotation_alone() -> None:
         bodies.M,
         np.zeros((1, 6)),
         np.zeros(1),
+        bodies.scripted,
     )
     problem = PressureProblem(problem.grid, problem.solid, problem.liquid, problem.components, problem.system, only)
     velocity = random_velocity(problem)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from glug.physics.viscosity.levels import hierarchy
-from glug.physics.viscosity.problem import middle_of_jumps
 from glug.physics.viscosity.stiff_parts import (
     StiffParts,
     about_centres,
@@ -12,6 +11,7 @@ from glug.physics.viscosity.stiff_parts import (
     positive_inverse,
     with_stiff_parts,
 )
+from glug.physics.viscosity.weights import middle_of_jumps
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Multigrid

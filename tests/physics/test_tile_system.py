@@ -1,40 +1,49 @@
 """Tiles in 3D: the matrix-free system is the assembled one, and so is the velocity it leads to."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from setups import tank
+from setups import PRESSURE, tank
 
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import FACES, Grid, Staggered
-from glug.physics.affine.projection import TiledPressure
+from glug.physics.affine.projection import Depths, region_densities
 from glug.physics.affine.regions import deep_cells
 from glug.physics.affine.system import CoupledCycle, RegionFaces, TileSystem
 from glug.physics.densities import mobility_of
+from glug.physics.pressure.levels import hierarchy
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.reference.affine import AffineProjection
+from glug.physics.reference.scenes import AssembledRegions
 from glug.solvers.cg import zeros_like
 from glug.solvers.limits import SolveLimits
+from glug.solvers.multigrid import Multigrid
+from glug.solvers.smoothers import GaussSeidel
 
 
 @pytest.fixture(scope="module", params=["one liquid", "two densities"])
-def tiled(request) -> TiledPressure:
+def tiled(request) -> PressureProblem:
     """A tank over a tilted floor, with a wavy surface; the lower half may be of a heavier liquid."""
     grid, phi, solid = tank(n=28, surface=0.8)
     x, y, z = (p[..., 0] for p in np.split(grid.points((0.5, 0.5, 0.5)), 3, axis=-1))
     phi = phi + (0.06 * np.sin(6.0 * x) * np.cos(5.0 * z)).astype(np.float32)
     if request.param == "one liquid":
-        return TiledPressure.build(PressureProblem.build(grid, phi, solid), tile=6, band=2)
+        return with_tiles(PressureProblem.build(grid, phi, solid))
     heavy = (y - 0.5 - 0.02 * x).astype(np.float32)
     problem = PressureProblem.build(grid, phi, solid, mobility=mobility_of([heavy], [10.0], grid))
     wet = problem.liquid > 0
-    return TiledPressure.build(problem, 6, 2, [wet & (heavy < 0), wet & (heavy >= 0)])
+    return problem.with_affine_regions([Depths(part, 2, 6) for part in (wet & (heavy < 0), wet & (heavy >= 0))])
 
 
-def assembled(tiled: TiledPressure) -> AffineProjection:
-    problem = tiled.problem
+def with_tiles(problem: PressureProblem) -> PressureProblem:
+    return problem.with_affine_regions([Depths(problem.liquid > 0, 2, 6)])
+
+
+def assembled(problem: PressureProblem) -> AffineProjection:
     area = problem.solid.area
     mobility = [np.divide(k, a, out=np.zeros_like(k), where=a > 0.0) for k, a in zip(problem.system.links, area)]
-    return AffineProjection(problem.grid, area, mobility, problem.liquid > 0, tiled.regions)
+    return AffineProjection(problem.grid, area, mobility, problem.liquid > 0, problem.regions.regions)
 
 
 def stirred(grid: Grid) -> Staggered:
@@ -48,11 +57,11 @@ def stirred(grid: Grid) -> Staggered:
 
 
 def test_the_setup_has_tiles_of_many_shapes(tiled):
-    sizes = np.bincount(tiled.regions.label[tiled.regions.label >= 0])
+    sizes = np.bincount(tiled.regions.regions.label[tiled.regions.regions.label >= 0])
     assert len(sizes) > 20
     assert sizes.max() <= 5**3
     assert sizes.min() < 60
-    assert set(np.round(tiled.densities(), 5)) in ({1.0}, {1.0, 10.0})
+    assert set(np.round(region_densities(tiled.regions.regions, tiled.links), 5)) in ({1.0}, {1.0, 10.0})
 
 
 def test_tiles_reach_as_far_into_the_edges_of_a_box_as_along_its_walls():
@@ -63,20 +72,20 @@ def test_tiles_reach_as_far_into_the_edges_of_a_box_as_along_its_walls():
 
 
 def test_applies_the_assembled_matrix(tiled):
-    level, regions = tiled.problem.system, tiled.regions
-    system = TileSystem(level, regions, RegionFaces.build(tiled.problem.grid, regions, tiled.densities()))
+    level, regions = tiled.system, tiled.regions.regions
+    system = TileSystem(level, regions, RegionFaces.build(tiled.grid, regions, region_densities(regions, tiled.links)))
     affine = assembled(tiled)
-    field = tiled.problem.grid.scalar()
+    field = tiled.grid.scalar()
     field.ravel()[affine.ordinary] = np.random.default_rng(0).normal(size=int(affine.ordinary.sum()))
     d, q = system.gather(field), zeros_like(system)
     product = system.apply(d, q)
-    out = tiled.problem.grid.scalar()
+    out = tiled.grid.scalar()
     system.scatter(q, out)
     x = field.ravel()[affine.ordinary].astype(np.float64)
     exact = affine.matrix() @ x
     assert np.abs(out.ravel()[affine.ordinary] - exact).max() < 1e-5 * np.abs(exact).max()
     assert product == pytest.approx(float(x @ exact), rel=1e-5)
-    diagonal = tiled.problem.grid.scalar()
+    diagonal = tiled.grid.scalar()
     system.scatter(system.mask, diagonal)
     assert np.abs(diagonal.ravel()[affine.ordinary] / affine.matrix().diagonal() - 1.0).max() < 0.01
 
@@ -88,12 +97,14 @@ def test_applies_the_assembled_matrix(tiled):
 
 def test_leads_to_the_velocity_of_the_reference(tiled):
     limits = SolveLimits(1e-7, 2000)
-    start = stirred(tiled.problem.grid)
+    start = stirred(tiled.grid)
     fast, slow = tuple(u.copy() for u in start), tuple(u.copy() for u in start)
-    q, stats = tiled.project(fast, limits, solver="jacobi-cg")
-    exact, _ = tiled.project(slow, limits, solver="reference")
+    q, stats = tiled.project(fast, limits, solver=PRESSURE["jacobi-cg"])
+    exact, _ = replace(tiled, regions=AssembledRegions(tiled.grid, tiled.system, tiled.regions.regions)).project(
+        slow, limits, solver=PRESSURE["reference"]
+    )
     assert stats.converged and stats.iterations > 10
-    assert stats.unknowns < np.count_nonzero(tiled.problem.liquid)
+    assert stats.unknowns < np.count_nonzero(tiled.liquid)
     for a, b, u in zip(fast, slow, start):
         assert np.abs(a - b).max() < 1e-4
         assert np.abs(a - u).max() > 0.1
@@ -101,9 +112,9 @@ def test_leads_to_the_velocity_of_the_reference(tiled):
 
 
 def test_the_coupled_cycle_is_symmetric_and_takes_fewer_iterations(tiled):
-    level, regions = tiled.problem.system, tiled.regions
-    system = TileSystem(level, regions, RegionFaces.build(tiled.problem.grid, regions, tiled.densities()))
-    cycle = CoupledCycle(system, level)
+    level, regions = tiled.system, tiled.regions.regions
+    system = TileSystem(level, regions, RegionFaces.build(tiled.grid, regions, region_densities(regions, tiled.links)))
+    cycle = CoupledCycle(system, level, Multigrid(hierarchy(level), GaussSeidel(level.sweeps)))
     rng = np.random.default_rng(5)
     x, y, mx, my = (zeros_like(system) for _ in range(4))
     for v in (x, y):
@@ -115,8 +126,8 @@ def test_the_coupled_cycle_is_symmetric_and_takes_fewer_iterations(tiled):
 
     taken, results = [], []
     for solver in ("jacobi-cg", "multigrid"):
-        velocity = stirred(tiled.problem.grid)
-        _, stats = tiled.project(velocity, SolveLimits(1e-6, 2000), solver=solver)
+        velocity = stirred(tiled.grid)
+        _, stats = tiled.project(velocity, SolveLimits(1e-6, 2000), solver=PRESSURE[solver])
         assert stats.converged
         taken.append(stats.iterations)
         results.append(velocity)
@@ -126,11 +137,11 @@ def test_the_coupled_cycle_is_symmetric_and_takes_fewer_iterations(tiled):
 
 def test_liquid_at_rest_stays_at_rest():
     grid, phi, solid = tank(n=28, surface=0.8)
-    still = TiledPressure.build(PressureProblem.build(grid, phi, solid), tile=6, band=2)
+    still = with_tiles(PressureProblem.build(grid, phi, solid))
     velocity = grid.staggered()
     velocity[1][:] = -1.0
     still.project(velocity, SolveLimits(1e-6, 2000))
-    wet = still.problem.liquid > 0
+    wet = still.liquid > 0
     faces = [wet[1:] & wet[:-1], wet[:, 1:] & wet[:, :-1], wet[:, :, 1:] & wet[:, :, :-1]]
     inner = (velocity[0][1:-1], velocity[1][:, 1:-1], velocity[2][:, :, 1:-1])
     areas = (solid.area[0][1:-1], solid.area[1][:, 1:-1], solid.area[2][:, :, 1:-1])

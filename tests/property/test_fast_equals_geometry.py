@@ -18,6 +18,7 @@ from test_projection import GRID, Slope
 
 from glug.geometry.exact_fractions import face_fraction
 from glug.geometry.solids.field import LEAST_AREA, SolidField, Walls, sample_solids
+from glug.grids.mesh import Fractions, axis_pairs, strain
 from glug.grids.operators import Operators, difference
 from glug.grids.regular import CENTRE, EDGES, FACES, Offset
 from glug.physics.pressure.kernels import LEAST_THETA
@@ -26,8 +27,8 @@ from glug.physics.reference.pressure import AreaPressure, ghost_distance
 from glug.physics.reference.viscosity import viscosity_problem
 from glug.physics.viscosity.kernels import LEAST_THETA as LEAST_CUT
 from glug.physics.viscosity.levels import NEAR_SOLID
-from glug.physics.viscosity.problem import LEAST_MASS, ViscosityProblem
-from glug.physics.weights import Fractions, at_samples
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.physics.viscosity.weights import LEAST_MASS
 from glug.solvers.cg import Vector, zeros_like
 
 CLOSE = 1e-5  # of the largest entry
@@ -157,7 +158,7 @@ def sampled(plane: Slope) -> np.ndarray:
 
 def liquid_fractions(surface: Slope, problem: ViscosityProblem) -> Fractions:
     """Exact fractions of the samples that the fast path keeps, none of the others."""
-    exact = Fractions.measure(OPERATORS, lambda o: below(surface, o))
+    exact = OPERATORS.measure(lambda o: below(surface, o))
     face = np.where(flat(problem.mass) > 0, np.maximum(exact.face, LEAST_MASS), 0.0)
     edges = flat([problem.weights.edges[EDGES.index(o)] for o in OPERATORS.edges]) > 0
     cells = problem.weights.cell.ravel() > 0
@@ -194,7 +195,7 @@ def test_viscosity_with_a_free_surface(seed):
     field = viscosity_field(10.0 ** (seed % 4 - 1), seed)
     problem = ViscosityProblem.build(GRID, sampled(surface), sample_solids(GRID, NOWHERE, [], 0.0), field)
     fractions = liquid_fractions(surface, problem)
-    viscosity = at_samples(field.astype(np.float64) * GRID.dx**2, OPERATORS)
+    viscosity = OPERATORS.at_strains(field.astype(np.float64) * GRID.dx**2)
     reference = viscosity_problem(OPERATORS, fractions, Fractions.full(OPERATORS), viscosity)
     d, q = applied(problem, seed)
     exact = np.zeros_like(d)
@@ -222,7 +223,7 @@ def cut_strains(plane: Slope, solid: np.ndarray) -> sparse.csr_matrix:
         return sparse.hstack([cut(a, parts[a]) if a in parts else none[a] for a in range(3)])
 
     normal = [row(CENTRE, {a: a}) for a in range(3)]
-    shear = [row(edge, {a: b, b: a}) for (a, b), edge in zip(OPERATORS.pairs, OPERATORS.edges)]
+    shear = [row(edge, {a: b, b: a}) for (a, b), edge in zip(axis_pairs(3), OPERATORS.edges)]
     return sparse.vstack([*normal, *shear], format="csr")
 
 
@@ -232,13 +233,13 @@ def wall_matrix(surface: Slope, floor: Slope, field: np.ndarray, problem: Viscos
     area = np.concatenate([face_fraction(GRID, a, lambda p: -np.round(floor.distance(p), 12)) for a in range(3)])
     solid = (near | (area < LEAST_AREA)).astype(float)
     liquid = liquid_fractions(surface, problem)
-    front = Fractions.measure(OPERATORS, lambda o: 1.0 - below(floor, o))
+    front = OPERATORS.measure(lambda o: 1.0 - below(floor, o))
     E = cut_strains(floor, solid)
-    touched = abs(OPERATORS.E) @ solid > 0
+    touched = abs(strain(OPERATORS)) @ solid > 0
     cells = touched[: 3 * len(liquid.cell)].reshape(3, -1).any(axis=0)
     V = np.concatenate([*[liquid.cell * np.where(cells, front.cell, 1.0)] * 3, liquid.edge])
     V[3 * len(liquid.cell) :] *= np.where(touched[3 * len(liquid.cell) :], front.edge, 1.0)
-    at_cells, at_edges = at_samples(field.astype(np.float64), OPERATORS)
+    at_cells, at_edges = OPERATORS.at_strains(field.astype(np.float64))
     K = np.concatenate([*[2.0 * at_cells] * 3, at_edges])
     return sparse.diags(liquid.face) + E.T @ sparse.diags(K * V) @ E
 

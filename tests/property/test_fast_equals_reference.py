@@ -5,7 +5,8 @@ from hypothesis import given
 from test_projection import FEW, GRID, containers, liquids, number, seeds
 
 from glug.geometry.solids.field import SolidField
-from glug.physics.pressure.problem import PressureProblem, assemble_pressure
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.reference.scenes import assemble_pressure
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.cg import zeros_like

@@ -6,7 +6,7 @@ import pytest
 import glug
 from glug.simulation.bodies import contact_shapes
 from glug.simulation.bodies.contact import Contact
-from glug.simulation.bodies.motion import body_sheets, reduced
+from glug.simulation.bodies.motion import body_descriptions, reduced
 from glug.simulation.simulation import Simulation
 
 G = np.array([0.0, -9.81, 0.0])
@@ -39,9 +39,9 @@ def ball(height: float = 0.5, **more) -> dict:
 
 def fall(world: glug.Scene, seconds: float, dt: float = 0.01) -> list[list]:
     """The bodies' motions, step by step, without liquid."""
-    sheets = body_sheets(world)
-    contact = Contact(world.domain, list(world.solids), sheets)
-    bodies = [sheet.begin() for sheet in sheets]
+    descriptions = body_descriptions(world)
+    contact = Contact(world.domain, list(world.solids), descriptions)
+    bodies = [description.begin() for description in descriptions]
     state = contact.begin(bodies)
     history, t = [bodies], 0.0
     for _ in range(round(seconds / dt)):
@@ -102,9 +102,9 @@ def test_a_ring_is_made_of_convex_parts() -> None:
             "density": 500.0,
         }
     )
-    sheet = body_sheets(world)[0]
-    assert sheet.mass == pytest.approx(500.0 * 2 * np.pi**2 * 0.2 * 0.05**2, rel=0.01)
-    assert len(contact_shapes.parts_of(world.solids[0], world.domain, sheet.centre)) > 3
+    description = body_descriptions(world)[0]
+    assert description.mass == pytest.approx(500.0 * 2 * np.pi**2 * 0.2 * 0.05**2, rel=0.01)
+    assert len(contact_shapes.parts_of(world.solids[0], world.domain, description.centre)) > 3
 
 
 def test_bodies_of_a_2d_scene_stay_in_their_plane() -> None:

@@ -32,5 +32,5 @@ def test_a_box_with_open_air_is_not(full: PressureProblem):
     y = full.grid.points(CENTRE)[..., 1]
     problem = PressureProblem.build(full.grid, (y - 0.5).astype(np.float32), full.solid)
     assert not isinstance(problem.preconditioners("multigrid")[0]().precondition, Balanced)  # type: ignore[attr-defined]
-    problem.close_air()  # the box is closed: the air above is one bubble
+    problem = problem.with_closed_air()  # the box is closed: the air above is one bubble
     assert isinstance(problem.preconditioners("multigrid")[0]().precondition, Balanced)  # type: ignore[attr-defined]

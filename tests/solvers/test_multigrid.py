@@ -5,7 +5,7 @@ import pytest
 
 from glug.errors import SolverError
 from glug.physics.pressure import problem as pressure
-from glug.physics.viscosity.problem import preconditioners
+from glug.physics.viscosity.preconditioners import preconditioners
 from glug.solvers.cg import Diagonal, conjugate_gradients, solve_with_fallback, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.studies.problems import systems as solve_problems

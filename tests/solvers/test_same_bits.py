@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug import jit
-from glug.physics.viscosity.problem import solve_parts
+from glug.physics.viscosity.preconditioners import solve_parts
 from glug.solvers.cg import zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.studies.problems import systems as solve_problems

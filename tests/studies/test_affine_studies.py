@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from glug.errors import InputError
-from glug.physics.affine.projection import TiledPressure
+from glug.physics.affine.projection import Depths
 from glug.physics.affine.system import UNKNOWNS
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.pressure.solvers import JACOBI
 from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.tiles import pool
 from glug.studies.registry import BenchOptions, run_bench
@@ -19,10 +21,14 @@ from glug.studies.validate.air.sinking_bubble import BOTH, START, follow
 pytestmark = pytest.mark.slow
 
 
+def with_tiles(problem: PressureProblem) -> PressureProblem:
+    return problem.with_affine_regions([Depths(problem.liquid > 0, 9, 16)])
+
+
 def fewer(deep: int) -> float:
     """How many times fewer unknowns tiles of 16 cells leave."""
     problem, _ = pool(deep)
-    regions = TiledPressure.build(problem, 16, 9).regions
+    regions = with_tiles(problem).regions.regions
     cells = int(np.count_nonzero(problem.liquid))
     return cells / (cells - regions.cells + UNKNOWNS * regions.count)
 
@@ -35,9 +41,9 @@ def test_a_deep_pool_has_three_times_fewer_unknowns_and_a_shallow_one_has_not():
 def test_tiles_take_fewer_iterations_by_the_same_diagonal():
     problem, velocity = pool(64)
     taken = []
-    for projection in (problem, TiledPressure.build(problem, 16, 9)):
+    for projection in (problem, with_tiles(problem)):
         start = tuple(u.copy() for u in velocity)
-        _, stats = projection.project(start, SolveLimits(1e-5, 5000), solver="jacobi-cg")
+        _, stats = projection.project(start, SolveLimits(1e-5, 5000), solver=JACOBI)
         taken.append(stats.iterations)
     assert taken[1] < 0.8 * taken[0]
 

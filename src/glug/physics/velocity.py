@@ -1,5 +1,7 @@
 """The velocity field around the liquid: extrapolated into air and solids."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from glug.geometry.solids.field import SolidField
@@ -8,47 +10,48 @@ from glug.grids.regular import Grid, Staggered, copied
 from glug.physics import kernels
 
 
-def extend(
-    grid: Grid,
-    velocity: Staggered,
-    solid: SolidField,
-    liquid: np.ndarray,
-    reached: Staggered,
-    layers: int,
-    *,
-    stick: bool,
-    freed: np.ndarray | None = None,
-) -> None:
-    """Continue the liquid's velocity `layers` samples outwards; in place.
+@dataclass(frozen=True)
+class LiquidSurroundings:
+    """What the liquid's velocity is continued into."""
 
-    Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, so that particles
-    just above the surface move with it; farther out, faces that particles reach keep their own velocity (spray).
-    Inside solids the extrapolated velocity keeps only its tangential part (free slip), or with `stick` is the
-    solid's own; along a slip wall the liquid slides even then. Behind cells that a separating wall has `freed` it stays
-    as it is, where it leads away from the wall.
-    """
-    for a in grid.axes:
-        known = np.empty(velocity[a].shape, np.uint8)
-        kernels.known_faces(a, liquid, solid.area[a], known)
-        extrapolate(velocity[a], known, 1)
-        kernels.adopt_spray(solid.area[a], reached[a], known)
-        extrapolate(velocity[a], known, layers - 1)
-        kernels.clear_unknown(known, velocity[a])
-    moving = solid.velocity is not None
-    wall = solid.velocity if solid.velocity is not None else solid.area
-    outside = copied(velocity)
-    h = np.float32(grid.dx)
-    for a in grid.axes:
-        if stick:
-            kernels.stick_to_solids(a, solid.holding_area(a), solid.stopping[a], wall[a], moving, velocity[a])
-            if solid.slip is not None and solid.slip.closes is not None:
-                open_ = np.float32(1.0) - solid.slip.closes[a]
-                kernels.slip_at_solids(a, open_, solid.slip.sliding, h, *outside, *wall, moving, velocity[a])
-        else:
-            kernels.slip_at_solids(a, solid.area[a], solid.distance, h, *outside, *wall, moving, velocity[a])
-    if freed is not None and freed.any():
-        beside = np.empty_like(freed)
-        kernels.beside_freed(freed, liquid, beside)
+    grid: Grid
+    solid: SolidField
+    walls: Staggered | None  # the solids' velocity on the faces near them; None when nothing moves
+    liquid: np.ndarray  # uint8: liquid cells
+    reached: Staggered  # how much of every face particles reach
+
+    def extend(self, velocity: Staggered, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
+        """Continue the liquid's velocity `layers` samples outwards; in place.
+
+        Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, so that particles
+        just above the surface move with it; farther out, faces that particles reach keep their own velocity (spray).
+        Inside solids the extrapolated velocity keeps only its tangential part (free slip), or with `stick` is the
+        solid's own; along a slip wall the liquid slides even then. Behind cells that a separating wall has `freed` it
+        stays as it is, where it leads away from the wall.
+        """
+        grid, solid, liquid, reached = self.grid, self.solid, self.liquid, self.reached
         for a in grid.axes:
-            fields = *outside, *wall, moving, outside[a]
-            kernels.let_go(a, solid.area[a], solid.distance, beside, *fields, velocity[a])
+            known = np.empty(velocity[a].shape, np.uint8)
+            kernels.known_faces(a, liquid, solid.area[a], known)
+            extrapolate(velocity[a], known, 1)
+            kernels.adopt_spray(solid.area[a], reached[a], known)
+            extrapolate(velocity[a], known, layers - 1)
+            kernels.clear_unknown(known, velocity[a])
+        moving = self.walls is not None
+        wall = solid.area if self.walls is None else self.walls
+        outside = copied(velocity)
+        h = np.float32(grid.dx)
+        for a in grid.axes:
+            if stick:
+                kernels.stick_to_solids(a, solid.holding_area(a), solid.stopping[a], wall[a], moving, velocity[a])
+                if solid.slip is not None and solid.slip.closes is not None:
+                    open_ = np.float32(1.0) - solid.slip.closes[a]
+                    kernels.slip_at_solids(a, open_, solid.slip.sliding, h, *outside, *wall, moving, velocity[a])
+            else:
+                kernels.slip_at_solids(a, solid.area[a], solid.distance, h, *outside, *wall, moving, velocity[a])
+        if freed is not None and freed.any():
+            beside = np.empty_like(freed)
+            kernels.beside_freed(freed, liquid, beside)
+            for a in grid.axes:
+                fields = *outside, *wall, moving, outside[a]
+                kernels.let_go(a, solid.area[a], solid.distance, beside, *fields, velocity[a])

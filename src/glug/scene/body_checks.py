@@ -21,8 +21,6 @@ def check_bodies(scene: Scene) -> None:
     bodies = [(i, s) for i, s in enumerate(scene.solids) if s.free]
     if bodies and scene.solver.coupling == "stokes":
         raise fail("'stokes' does not move rigid bodies; valid with them: 'split'", "solver.coupling")
-    if bodies and scene.solver.air != "vacuum":
-        raise fail(f"'{scene.solver.air}' does not move rigid bodies; valid with them: 'vacuum'", "solver.air")
     for i, body in bodies:
         _check_place(scene, i, body)
         if scene.domain.dim == 2 and (any(body.spin[:2]) or any(body.launch[2:])):

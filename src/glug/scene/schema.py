@@ -150,10 +150,6 @@ class Scene(Model):
                 raise fail("tiles belong to the pressure solve of 'split'; 'stokes' has none", "solver.tiles")
         if self.solver.tiles and self.solver.pressure == "ic-cg":
             raise fail("'ic-cg' does not know tiles; valid with them: 'multigrid', 'jacobi-cg'", "solver.pressure")
-        if self.solver.tiles and any(solid.free for solid in self.solids):
-            raise fail("tiles do not go with rigid bodies yet: leave one of them out", "solver.tiles")
-        if self.solver.tiles and self.solver.air != "vacuum":
-            raise fail(f"tiles go with air = 'vacuum' only, not with '{self.solver.air}'", "solver.tiles")
         if self.solver.tile_liquid not in ("all", *self.liquids):
             raise fail(
                 f"no liquid is called '{self.solver.tile_liquid}' (valid: all, {', '.join(self.liquids)})",
@@ -192,11 +188,7 @@ class Scene(Model):
                 f"sources and sinks need an open side of the domain with '{air}': closed air does not give way",
                 "solver.air",
             )
-        if air != "vacuum" and any(solid.free for solid in self.solids):
-            raise fail(f"'{air}' does not go with solids that have a density yet; valid there: 'vacuum'", "solver.air")
         heavy = air in ("affine", "two-phase")
-        if heavy and len({liquid.density for liquid in self.liquids.values()}) > 1:
-            raise fail(f"'{air}' does not go with liquids of several densities; valid: 'constraint'", "solver.air")
         if air == "affine" and self.solver.pressure == "ic-cg":
             raise fail("'ic-cg' does not know affine air; valid with it: 'multigrid', 'jacobi-cg'", "solver.pressure")
         if heavy and self.solver.air_density > MOST_AIR * lightest:
@@ -208,15 +200,11 @@ class Scene(Model):
 
     def _check_densities(self) -> None:
         (first, reference), *others = self.liquids.items()
-        bodies = any(solid.free for solid in self.solids)
-        if self.solver.viscosity == "none" and not bodies:
-            return
         for name, liquid in others:
-            if abs(liquid.density - reference.density) > 1e-9 * reference.density:
+            differs = abs(liquid.density - reference.density) > 1e-9 * reference.density
+            if differs and self.solver.coupling == "stokes":
                 raise fail(
-                    f"all liquids of a scene share one density: {liquid.density:g} here, "
-                    f"{reference.density:g} in '{first}'; "
-                    "they may differ with solver.viscosity = 'none', without rigid bodies",
+                    f"'stokes' has one density: {liquid.density:g} here, {reference.density:g} in '{first}'",
                     f"liquids.{name}.density",
                 )
 
@@ -239,10 +227,12 @@ class Scene(Model):
         if "separating" in [*self.domain.walls.values(), *(solid.walls for solid in self.solids)]:
             if self.solver.coupling == "stokes":
                 raise fail("'stokes' holds the liquid at all walls, but some are 'separating'", "solver.coupling")
-            if self.solver.air != "vacuum":
-                raise fail(f"'{self.solver.air}' does not go with separating walls; valid: 'vacuum'", "solver.air")
-            if self.solver.tiles:
-                raise fail("tiles do not go with separating walls; valid: 0", "solver.tiles")
+            if self.solver.air in ("two-phase", "affine"):
+                raise fail(
+                    f"walls cannot be separating with '{self.solver.air}' air: it flows in behind the liquid, "
+                    "and what a wall lets go would be a vacuum; valid: 'vacuum', 'constraint'",
+                    "solver.air",
+                )
             if self.solver.pressure == "ic-cg":
                 raise fail("'ic-cg' does not go with separating walls; valid: 'multigrid'", "solver.pressure")
 
@@ -253,16 +243,11 @@ class Scene(Model):
                 raise fail(
                     "a 'slip' side has no friction; slip lengths are those of 'closed' ones", "domain.slip_length"
                 )
-        for i, solid in enumerate(self.solids):
-            if solid.free and solid.slip_length > 0.0:
-                raise fail("liquid sticks to solids with a density; valid: 0", f"solids.{i}.slip_length")
         lengths = [*self.domain.slip_length.values(), *(solid.slip_length for solid in self.solids)]
         if not any(lengths):
             return
         if self.solver.coupling == "stokes":
             raise fail("'stokes' sticks to all walls, but some have a slip_length", "solver.coupling")
-        if self.solver.viscosity == "octree":
-            raise fail("'octree' sticks to solids and closed sides, but some have a slip_length", "solver.viscosity")
 
     def _check_inside(self) -> None:
         for i, volume in enumerate(self.volumes):

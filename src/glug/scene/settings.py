@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from glug.scene.model import Count, Fraction, Model, NonNegative, Positive, Vector, fail
+from glug.scene.model import Count, Fraction, Model, NonNegative, Positive, Vector, fail, nearest
 
 
 class Tolerance(Model):
@@ -38,6 +38,35 @@ class Octree(Model):
     )
 
 
+class SolverNames:
+    """The names that a key may have: glug's own, and what a program has registered."""
+
+    def __init__(self, *built_in: str):
+        self.built_in = built_in
+        self.registered: list[str] = []
+
+    def register(self, name: str) -> bool:
+        """Allow one more; false for one of glug's own."""
+        if name in self.built_in:
+            return False
+        if name not in self.registered:
+            self.registered.append(name)
+        return True
+
+    def check(self, value: Any) -> Any:
+        names = [*self.built_in, *self.registered]
+        if value not in names:
+            hint = nearest(value, names) if isinstance(value, str) else ""
+            raise fail(f"no such solver: {value!r}{hint} (valid: {', '.join(names)})")
+        return value
+
+
+PRESSURE_SOLVERS = SolverNames("multigrid", "jacobi-cg", "ic-cg", "reference")
+VISCOSITY_SOLVERS = SolverNames(
+    "auto", "multigrid", "octree", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"
+)
+
+
 class Solver(Model):
     """Which method does which stage of a step."""
 
@@ -45,12 +74,10 @@ class Solver(Model):
         default="auto", description="particles and grid; auto is apic when viscous, flip otherwise"
     )
     flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
-    pressure: Literal["multigrid", "jacobi-cg", "ic-cg", "reference"] = Field(
-        default="multigrid", description="pressure solve"
+    pressure: Annotated[str, BeforeValidator(PRESSURE_SOLVERS.check)] = Field(
+        default="multigrid", description="pressure solve: multigrid, jacobi-cg, ic-cg or reference"
     )
-    viscosity: Literal[
-        "auto", "multigrid", "octree", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"
-    ] = Field(
+    viscosity: Annotated[str, BeforeValidator(VISCOSITY_SOLVERS.check)] = Field(
         default="auto",
         description="viscosity solve; auto is multigrid, octree in large thick liquids, none in thin ones",
     )

@@ -38,7 +38,7 @@ def initial_state(setting: Setting) -> State:
         )
         inside = _admissible(setting, points, setting.solids, 0.0)
         _add(setting, particles, points[inside], volume.liquid, volume.velocity_at, shares[inside])
-    bodies = [sheet.begin() for sheet in setting.sheets]
+    bodies = [description.begin() for description in setting.bodies]
     pressed = np.zeros((len(bodies), 3 if setting.dim == 2 else 6))
     contact = setting.contact.begin(bodies) if setting.contact is not None else np.zeros(0)
     return State(particles, bodies=bodies, pressed=pressed, contact=contact)

@@ -14,7 +14,7 @@ from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
 from glug.scene.schema import SIDES
 from glug.simulation.bodies.contact import Contact
-from glug.simulation.bodies.motion import body_sheets
+from glug.simulation.bodies.motion import body_descriptions
 
 BORDER = 3  # cells of a window behind a wall
 THIN_LIQUID = 0.01  # mu / (rho dx^2 fps) below which `auto` leaves viscosity out: a boundary layer of cells/10
@@ -52,13 +52,16 @@ class Setting:
         parts = max(1, round(self.per_cell ** (1.0 / self.dim)))
         self.particle_volume = self.dx**3 / parts**self.dim
         self.solids = list(self.scene.solids)
-        self.sheets = body_sheets(self.scene)
+        self.bodies = body_descriptions(self.scene)
         self.moving = any(s.moving for s in self.solids)
         self.viscous = self._viscous()
         transfer = self.scene.solver.transfer
         self.apic = transfer == "apic" or (transfer == "auto" and self.viscous)
         self.reference = self.dim == 2
+        self.reference_pressure = self.reference or self.scene.solver.pressure == "reference"
         self.closed_air = self.scene.solver.air == "constraint"
+        self.air_has_pressure = self.scene.solver.air in ("two-phase", "affine")
+        self.has_regions = bool(self.scene.solver.tiles) or self.scene.solver.air == "affine"
         self.stokes = self.viscous and self.scene.solver.coupling == "stokes"
 
     def _viscous(self) -> bool:
@@ -108,15 +111,15 @@ class Setting:
     @cached_property
     def contact(self) -> Contact | None:
         """What bodies collide with; None without bodies, and when they pass through everything."""
-        if not self.sheets or self.scene.solver.contact == "none":
+        if not self.bodies or self.scene.solver.contact == "none":
             return None
-        return Contact(self.scene.domain, self.solids, self.sheets)
+        return Contact(self.scene.domain, self.solids, self.bodies)
 
     def solids_with(self, bodies: list[FreeMotion]) -> list[Solid]:
         """The solids, with the rigid bodies where they are."""
         solids = list(self.solids)
-        for sheet, body in zip(self.sheets, bodies):
-            solids[sheet.number] = body.moved(sheet.solid)
+        for description, body in zip(self.bodies, bodies):
+            solids[description.number] = body.moved(description.solid)
         return solids
 
     def window(self, position: np.ndarray, bodies: list[FreeMotion] | None = None) -> Grid:
@@ -148,8 +151,8 @@ class Setting:
             return position
         low, high = (np.asarray(f(axis=0), float)[: self.dim] for f in (position.min, position.max))
         box = [low, high]
-        for sheet, body in zip(self.sheets, bodies):
-            lower, upper = (c[: self.dim] for c in body.moved(sheet.solid).bounds(0.0))
+        for description, body in zip(self.bodies, bodies):
+            lower, upper = (c[: self.dim] for c in body.moved(description.solid).bounds(0.0))
             if ((lower < high + reach) & (upper > low - reach)).all():
                 box += [lower, upper]
         return np.array([np.min(box, axis=0), np.max(box, axis=0)])

@@ -1,6 +1,6 @@
 """A scene that can be stepped."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid
 from glug.particles import transfer
 from glug.scene import Scene, load
+from glug.simulation.context import Force
 from glug.simulation.frame import BodyPose, Frame, StepStats
 from glug.simulation.inflow import initial_state
 from glug.simulation.setting import Setting
+from glug.simulation.stages import Stage, Stages, stages_of
 from glug.simulation.state import State
-from glug.simulation.step import Step
+from glug.simulation.step import step
 
 
 class Simulation:
@@ -29,13 +31,27 @@ class Simulation:
 
     scene    a Scene, a library name, a path or a dict
     threads  threads of the kernels; all cores when None
+    stages   changes the stages of a step: `lambda stages: stages.after("forces", glug.Stage("wind", wind))`
+    forces   functions (points, time) -> acceleration (n, 3) [m/s2] that act besides gravity
+    state    where to begin, in place of the scene's initial state
     """
 
-    def __init__(self, scene: Scene | str | dict[str, Any], threads: int | None = None):
+    def __init__(
+        self,
+        scene: Scene | str | dict[str, Any],
+        threads: int | None = None,
+        *,
+        stages: Callable[[Stages], Iterable[Stage]] | None = None,
+        forces: Sequence[Force] = (),
+        state: State | None = None,
+    ):
         self.scene = load(scene)
         self.threads = threads
         self.setting = Setting(self.scene)
-        self.state = initial_state(self.setting)
+        usual = stages_of(self.setting)
+        self.stages = usual if stages is None else Stages(stages(usual))
+        self.forces = forces
+        self.state = initial_state(self.setting) if state is None else state
         self.steps: list[StepStats] = []  # since the last frame
 
     def step_once(self) -> StepStats:
@@ -44,7 +60,7 @@ class Simulation:
         if self.steps and self.state.substep == 0:
             self.steps = []
         with jit.threads(self.threads):
-            stats = Step(self.setting, self.state).run()
+            stats = step(self.setting, self.state, self.stages, self.forces)
         self.steps.append(stats)
         return stats
 
@@ -65,16 +81,14 @@ class Simulation:
 
     @classmethod
     def restore(
-        cls, scene: Scene | str | dict[str, Any], data: dict[str, np.ndarray], threads: int | None = None
+        cls,
+        scene: Scene | str | dict[str, Any],
+        data: dict[str, np.ndarray],
+        threads: int | None = None,
+        **options: Any,
     ) -> "Simulation":
-        """The simulation of `scene` in the state of a checkpoint."""
-        simulation = cls.__new__(cls)
-        simulation.scene = load(scene)
-        simulation.threads = threads
-        simulation.setting = Setting(simulation.scene)
-        simulation.state = State.restore(data)
-        simulation.steps = []
-        return simulation
+        """The simulation of `scene` in the state of a checkpoint; `options` are those of the constructor."""
+        return cls(scene, threads, state=State.restore(data), **options)
 
     def frame(self) -> Frame:
         """The present state as a frame: surface, particles, poses of moving solids."""

@@ -125,8 +125,8 @@ class LowRank:
         """S y, body by body."""
         return np.einsum("bij,bj->bi", self.S, y)
 
-    def assemble(self, mask: Vector):  # type: ignore[no-untyped-def]
-        """J' S J over the samples with a positive `mask`, in C order, as `scipy.sparse`."""
+    def columns(self, mask: Vector):  # type: ignore[no-untyped-def]
+        """J' over the samples with a positive `mask`, in C order, as `scipy.sparse`."""
         from scipy import sparse
 
         active = [m.reshape(-1) > 0 for m in mask]
@@ -137,7 +137,13 @@ class LowRank:
             columns.append((number[part.cell], part.body, part.coefficient.T))
         at, body, value = (np.concatenate(c) for c in zip(*columns))
         place = np.repeat(at, self.m), (body[:, None] * self.m + np.arange(self.m)).ravel()
-        J = sparse.csc_matrix((value.ravel(), place), shape=(int(ends[-1]), self.rank))
+        return sparse.csc_matrix((value.ravel(), place), shape=(int(ends[-1]), self.rank))
+
+    def assemble(self, mask: Vector):  # type: ignore[no-untyped-def]
+        """J' S J over the samples with a positive `mask`, as `scipy.sparse`."""
+        from scipy import sparse
+
+        J = self.columns(mask)
         return J @ sparse.block_diag(list(self.S), format="csc") @ J.T if self.bodies else sparse.csc_matrix(J @ J.T)
 
     def diagonal(self, diagonal: Vector) -> Vector:
@@ -153,10 +159,63 @@ class LowRank:
         return out
 
 
+class Joined:
+    """Several of them at once, J' S J with the rows of all; their sums and reduced unknowns are laid end to end.
+
+    S    (rank, rank), where unknowns of different parts act on each other; None where every part has its own
+    """
+
+    def __init__(self, parts: Sequence[LowRank], S: np.ndarray | None = None):
+        self.parts, self.S = tuple(parts), S
+        self.rank = sum(part.rank for part in parts)
+        self._ends = np.cumsum([part.rank for part in parts])[:-1]
+
+    def split(self, y: np.ndarray) -> list[np.ndarray]:
+        """What belongs to each part, (bodies, m)."""
+        return [v.reshape(p.bodies, p.m) for v, p in zip(np.split(y, self._ends), self.parts)]
+
+    def sums(self, x: Vector) -> np.ndarray:
+        """J x, (rank,)."""
+        return np.concatenate([part.sums(x).ravel() for part in self.parts])
+
+    def times_matrix(self, y: np.ndarray) -> np.ndarray:
+        """S y."""
+        if self.S is not None:
+            return np.einsum("ij,j->i", self.S, y)  # no matrix product: its sums would depend on threads
+        return np.concatenate([p.times_matrix(v).ravel() for p, v in zip(self.parts, self.split(y))])
+
+    def add(self, z: np.ndarray, q: Vector) -> None:
+        """q += J' z."""
+        for part, own in zip(self.parts, self.split(z)):
+            part.add(own, q)
+
+    def spread(self, z: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """J' z: samples, each once, and values, per component."""
+        each = [part.spread(own) for part, own in zip(self.parts, self.split(z))]
+        found = []
+        for entries in zip(*each):
+            touched, where = np.unique(np.concatenate([cell for cell, _ in entries]), return_inverse=True)
+            found.append((touched, np.bincount(where, np.concatenate([v for _, v in entries]), len(touched))))
+        return found
+
+    def touched(self) -> list[np.ndarray]:
+        """The samples with entries, per component."""
+        return [np.unique(np.concatenate(cells)) for cells in zip(*(part.touched() for part in self.parts))]
+
+    def assemble(self, mask: Vector):  # type: ignore[no-untyped-def]
+        """J' S J as `LowRank.assemble` gives it."""
+        from scipy import sparse
+
+        if self.S is None:
+            return sum(part.assemble(mask) for part in self.parts)
+        J = sparse.hstack([part.columns(mask) for part in self.parts], format="csc")
+        return (J @ sparse.csc_matrix(self.S) @ J.T).tocsc()
+
+
 class Coupled:
     """The system A + J' S J."""
 
-    def __init__(self, system: System, low_rank: LowRank):
+    def __init__(self, system: System, low_rank: LowRank | Joined):
         self.system, self.low_rank = system, low_rank
         self.name, self.unknowns = system.name, system.unknowns
         self.mask, self.blocks = system.mask, system.blocks

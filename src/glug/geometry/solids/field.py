@@ -122,7 +122,7 @@ def sample_solids(grid: Grid, walls: Walls, solids: Sequence[Solid], t: float) -
         held = _nearest(_wall_distance(grid, sides), still) if sliding else at_rest
         velocity, owner = _face_velocity(grid, held, moving, t)
         clear = mapped(lambda a, b: np.float32(1.0) - np.maximum(b - a, 0.0), area, open_area(at_rest, grid))
-    slip = _slip_walls(grid, walls, own, nodes) if sliding else None
+    slip = _slip_walls(grid, walls, own, nodes, {id(s): n for n, s in enumerate(solids)}) if sliding else None
     separating = None
     if np.any(walls.separating) or any(lets_go(solid) for solid in solids):
         separating = _separating_cells(grid, walls, own, area)
@@ -174,7 +174,8 @@ def _sticking(grid: Grid, walls: Walls, solids: Sampled) -> np.ndarray:
     return _nearest(nodes, (d for solid, d in solids if not slides(solid, grid)))
 
 
-def _slip_walls(grid: Grid, walls: Walls, solids: Sampled, distance: np.ndarray) -> SlipWalls:
+def _slip_walls(grid: Grid, walls: Walls, solids: Sampled, distance: np.ndarray, number: dict[int, int]) -> SlipWalls:
+    """`number` is that of every solid, by its identity."""
     sticking = _sticking(grid, walls, solids)
     stopping, rows = [], []
     for axis in range(3):
@@ -186,7 +187,9 @@ def _slip_walls(grid: Grid, walls: Walls, solids: Sampled, distance: np.ndarray)
     sliding = surface = closes = None
     slippery = [(solid, d) for solid, d in solids if slides(solid, grid)]
     if slippery:
-        pieces = [Surface.of(grid, _nearest(_far(grid), [d]), slip_length(s), s.moving) for s, d in slippery]
+        pieces = [
+            Surface.of(grid, _nearest(_far(grid), [d]), slip_length(s), s.moving, number[id(s)]) for s, d in slippery
+        ]
         surface = Surface.joined(pieces).outside(distance / np.float32(grid.dx))
         sliding = _nearest(_far(grid), (d for _, d in slippery))
         closes = tuple(area == 0.0 for area in open_area(sliding, grid))

@@ -35,15 +35,19 @@ class Surface:
     area: np.ndarray  # (n,)
     length: np.ndarray  # (n,) slip length
     moves: np.ndarray  # (n,) bool: whether the solid does
+    owner: np.ndarray  # (n,) number of the solid
 
     @classmethod
     def joined(cls, parts: Iterable[Surface]) -> Surface:
-        each = [(s.cell, s.point, s.normal, s.area, s.length, s.moves) for s in parts]
+        each = [s._fields for s in parts]
         return cls(*(np.concatenate(fields) for fields in zip(*each)))
 
     def chosen(self, keep: np.ndarray) -> Surface:
-        fields = self.cell, self.point, self.normal, self.area, self.length, self.moves
-        return Surface(*(f[keep] for f in fields))
+        return Surface(*(f[keep] for f in self._fields))
+
+    @property
+    def _fields(self) -> tuple[np.ndarray, ...]:
+        return self.cell, self.point, self.normal, self.area, self.length, self.moves, self.owner
 
     def outside(self, distance: np.ndarray) -> Surface:
         """What lies in no other solid; `distance` is that to all of them, at cell corners, in cells."""
@@ -51,7 +55,7 @@ class Surface:
         return self.chosen((distance.reshape(-1)[index] * weight).sum(axis=1) > -COVERED)
 
     @classmethod
-    def of(cls, grid: Grid, nodes: np.ndarray, length: float, moves: bool) -> Surface:
+    def of(cls, grid: Grid, nodes: np.ndarray, length: float, moves: bool, owner: int = -1) -> Surface:
         """That of a solid whose distance at cell corners is `nodes` [m], with a slip length [m].
 
         What the open areas of a cell's faces differ by is the area of the wall in it, as a vector. The piece is where
@@ -67,7 +71,8 @@ class Surface:
         normal = across[at] / size[at][:, None]
         depth = at_centres(nodes)[at].astype(np.float64) / grid.dx
         point = cell + 0.5 - depth[:, None] * normal
-        return cls(cell, point, normal, size[at], np.full(len(cell), length / grid.dx), np.full(len(cell), moves))
+        same = (np.full(len(cell), value) for value in (length / grid.dx, moves, owner))
+        return cls(cell, point, normal, size[at], *same)
 
 
 @dataclass(frozen=True)

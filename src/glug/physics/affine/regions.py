@@ -33,6 +33,15 @@ class Regions:
         """Cells in all regions."""
         return int(np.count_nonzero(self.label >= 0))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Regions]) -> Regions:
+        """All regions of several sets, which share no face."""
+        label, begin = np.full_like(parts[0].label, -1), 0
+        for part in parts:
+            label = np.where(part.label >= 0, part.label + np.int32(begin), label)
+            begin += part.count
+        return cls(label, np.concatenate([part.centre for part in parts]))
+
 
 def deep_cells(fluid: np.ndarray, area: Sequence[np.ndarray], band: int, dim: int = 3) -> np.ndarray:
     """Cells of `fluid` with `band` cells between them and any other open cell, and away from solids."""

@@ -8,16 +8,16 @@ there) are `loose`, kept one by one.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.affine import kernels
 from glug.physics.affine.regions import Regions
-from glug.physics.pressure.levels import PressureLevel, hierarchy
-from glug.solvers.cg import Vector, zeros_like
+from glug.physics.pressure.levels import PressureLevel
+from glug.solvers.cg import System, Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
-from glug.solvers.smoothers import GaussSeidel
 
 CHUNK = 4096  # pressures that a thread takes at a time
 LONGEST = 1024  # pressures in a segment
@@ -26,6 +26,24 @@ UNKNOWNS = 11
 # c and A without its last entry, which is minus the sum of the other diagonal ones, to (axis, (1, x, y, z)).
 TRACE_FREE = np.delete(np.eye(12), 11, axis=1)
 TRACE_FREE[11, [1, 6]] = -1.0
+
+
+class RegionSystem(System, Protocol):
+    """The matrix over the pressures that remain: `cell` are their cells, `number` the opposite (-1 for none)."""
+
+    @property
+    def cell(self) -> np.ndarray: ...
+
+    @property
+    def number(self) -> np.ndarray: ...
+
+    def gather(self, field: np.ndarray) -> Vector:
+        """The values of a field of cells at the pressures."""
+        ...
+
+    def scatter(self, x: Vector, field: np.ndarray) -> None:
+        """The opposite, in place; other cells keep their values."""
+        ...
 
 
 @dataclass
@@ -87,8 +105,8 @@ class TileSystem:
         self.cell, across = _order(ordinary)
         self.pressures = n = len(self.cell)
         self.unknowns = n + UNKNOWNS * regions.count
-        number = np.full(ordinary.shape, -1, np.int32)
-        number.ravel()[self.cell] = np.arange(n, dtype=np.int32)
+        self._cells = ordinary.size
+        number = self.number.reshape(ordinary.shape)
         size = n + LONGEST + 1
         whole = np.zeros(size, np.float32)  # the diagonal
         spring = np.zeros(size, np.float32)  # what ties pressures to air
@@ -128,6 +146,13 @@ class TileSystem:
         self.blocks = np.zeros((len(bounds) - 1, 4), np.int32)
         self.blocks[:, 2], self.blocks[:, 3] = bounds[:-1, 0], bounds[1:, 0]
 
+    @property
+    def number(self) -> np.ndarray:
+        """The number of the pressure of every cell (flat), -1 where there is none."""
+        number = np.full(self._cells, -1, np.int32)
+        number[self.cell] = np.arange(self.pressures, dtype=np.int32)
+        return number
+
     def response(self, x: np.ndarray) -> np.ndarray:
         """M_B^-1 J x, (regions, 12), in an array of its own that the next call overwrites."""
         kernels.region_response(x, *self._by_region, self._first, self.faces.inverse, self._y, self._z)
@@ -154,21 +179,22 @@ class TileSystem:
 
 
 class CoupledCycle:
-    """z = R M R' r: a V-cycle M of the whole grid's matrix, with r continued by zero into the regions.
+    """z = R M R' r: a V-cycle M of the whole grid's matrix, with r continued by zero into the regions and where `held`.
 
     With an exact M this inverts what the ordinary cells see of regions filled with ordinary cells (a Schur complement),
     which differs from an affine region only in motions that are not affine.
     """
 
-    def __init__(self, system: TileSystem, level: PressureLevel):
-        self.system = system
-        self._cycle = Multigrid(hierarchy(level), GaussSeidel(level.sweeps))
+    def __init__(self, system: RegionSystem, level: PressureLevel, cycle: Multigrid, held: np.ndarray | None = None):
+        self.system, self._cycle, self._held = system, cycle, held
         self._r, self._z, self._scratch = zeros_like(level), zeros_like(level), zeros_like(level)
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         self.system.scatter(r, self._r[0])
         energy = self._cycle(self._r, self._z, self._scratch)
-        z[0][0, 0, : self.system.pressures] = self._z[0].ravel()[self.system.cell]
+        z[0][0, 0, : len(self.system.cell)] = self._z[0].ravel()[self.system.cell]
+        if self._held is not None:  # where r is zero
+            z[0][0, 0, self._held] = 0.0
         return energy
 
 

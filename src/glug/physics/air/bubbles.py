@@ -6,9 +6,11 @@ The pressures lambda of the bubbles are eliminated from
     [ -B'  C ] [ lambda ] = [ w ]        B: links of liquid cells to bubbles, C: their sums
 
 which leaves (A - B C^-1 B') q = b + B C^-1 w over the liquid cells, A as without bubbles (Goldade 2021, section 4.1).
+As a term (`physics.terms`) they have J = B', T = -C^-1, h = -w and z = -lambda.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +22,7 @@ from glug.physics.air import kernels as air_kernels
 from glug.physics.air.regions import AirRegions
 from glug.physics.pressure import kernels
 from glug.physics.pressure.components import Components
+from glug.physics.rigid.bodies import BodyPressure, RigidBodies, wall_velocity
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import LowRank, Rows
 
@@ -41,34 +44,60 @@ class Contacts:
         return cls(cell[order], region[order], link[order])
 
 
+class Fluid(Protocol):
+    """What bubbles ask of a pressure problem."""
+
+    @property
+    def dx(self) -> float: ...
+    @property
+    def solid(self) -> SolidField: ...
+    @property
+    def liquid(self) -> np.ndarray: ...
+    @property
+    def links(self) -> Staggered: ...
+
+
 class Bubbles:
-    """The closed air regions that liquid touches, coupled to a pressure problem.
+    """The closed air regions that liquid touches, a term of a pressure problem.
 
     `regions` are all; `number` gives the regions that are bubbles. A group is what is connected by liquid and bubbles;
-    one that reaches no open air can only have a right-hand side that sums to zero.
+    one that reaches no open air and pushes no body can only have a right-hand side that sums to zero.
     """
 
-    def __init__(self, regions: AirRegions, liquid: np.ndarray, components: Components, links: Staggered, mask: Vector):
-        self.regions, self.liquid, self.components, self.links = regions, liquid, components, links
+    def __init__(self, regions: AirRegions, fluid: Fluid, components: Components, bodies: BodyPressure | None = None):
+        self.regions, self.fluid = regions, fluid
+        self.solid, self.liquid, self.components, self.links = fluid.solid, fluid.liquid, components, fluid.links
+        self.bodies: RigidBodies | None = None if bodies is None else bodies.bodies
+        liquid, links = self.liquid, self.links
         contacts = Contacts.find(regions, liquid, links)
         self.strength = np.bincount(contacts.region, contacts.link, len(regions))
         self.faces = np.bincount(contacts.region, minlength=len(regions))  # towards liquid, of every region
         self.number = np.flatnonzero((self.strength > 0.0) & ~regions.open)
         self.C = self.strength[self.number]
         ends = np.searchsorted(contacts.region, np.arange(len(regions) + 1))
-        self._rows: list[Rows] = [
+        self.rows: list[Rows] = [
             (contacts.cell[ends[r] : ends[r + 1]], contacts.link[ends[r] : ends[r + 1]]) for r in self.number
         ]
-        self._mask = mask
         self.growth: np.ndarray | None = None  # [m3/s] that every region is to gain
-        self.low_rank = LowRank(mask, self._rows, -1.0 / self.C.reshape(-1, 1, 1))
-        self._group(contacts)
+        self.T = -1.0 / self.C.reshape(-1, 1, 1)
+        self._group(contacts, bodies)
 
     def __len__(self) -> int:
         return len(self.number)
 
-    def _group(self, contacts: Contacts) -> None:
-        """Number the groups of liquid components and bubbles, and see which of them reach open air."""
+    def crossing(self, bodies: RigidBodies) -> np.ndarray:
+        """-K_b' (bodies m, bubbles): with K_b what a unit of a body's motion takes of a bubble's volume."""
+        out = np.zeros((*bodies.velocity.shape, len(self)))
+        number = np.full(len(self.regions) + 1, -1)
+        number[self.number] = np.arange(len(self))
+        bubble = number[self.regions.label.reshape(-1)]
+        air = (bubble >= 0).view(np.uint8).reshape(self.liquid.shape)
+        for n, (cell, value) in enumerate(bodies.rows(air)):
+            np.add.at(out[n].T, bubble[cell], -value)
+        return out.reshape(-1, len(self))
+
+    def _group(self, contacts: Contacts, bodies: BodyPressure | None) -> None:
+        """Number the groups of liquid components and bubbles, and see which of them hold their pressure."""
         parts, bubbles = len(self.components.cells), len(self)
         as_bubble = np.full(len(self.regions), -1)
         as_bubble[self.number] = np.arange(bubbles)
@@ -81,6 +110,12 @@ class Bubbles:
         self._groups, self._part_group, self._bubble_group = count, group[:parts], group[parts:]
         self.pinned = np.zeros(count, dtype=bool)
         self.pinned[self._part_group[part[~inner]]] = True
+        if bodies is not None:
+            net = np.zeros((count, *bodies.bodies.velocity.shape))
+            push = -self.crossing(bodies.bodies).T.reshape(bubbles, *bodies.bodies.velocity.shape)
+            np.add.at(net, self._bubble_group, push)
+            group = np.append(self._part_group, -1)[self.components.label]
+            self.pinned |= bodies.pushed(group, count, net)
 
     @property
     def unfixed(self) -> np.ndarray:
@@ -100,10 +135,10 @@ class Bubbles:
         found[order[first[~self.pinned[groups]]]] = True
         return found
 
-    def only(self, chosen: np.ndarray) -> LowRank:
+    def only(self, chosen: np.ndarray, mask: Vector) -> LowRank:
         """The bubbles where `chosen`, alone."""
         which = np.flatnonzero(chosen)
-        return LowRank(self._mask, [self._rows[b] for b in which], -1.0 / self.C[which].reshape(-1, 1, 1))
+        return LowRank(mask, [self.rows[b] for b in which], self.T[which])
 
     def cells_of(self, chosen: np.ndarray) -> np.ndarray:
         """1 in the cells of the bubbles where `chosen` (uint8)."""
@@ -113,29 +148,21 @@ class Bubbles:
         air_kernels.mark_regions(self.regions.label, wanted, out)
         return out
 
-    def matrix(self, A: sparse.spmatrix, mask: np.ndarray) -> sparse.spmatrix:
-        """The whole matrix over the liquid cells and then the bubbles, as `scipy.sparse` (the reference)."""
-        number = np.cumsum(mask.ravel() > 0) - 1
-        cell = np.concatenate([number[c] for c, _ in self._rows]) if len(self) else np.zeros(0, int)
-        link = np.concatenate([k for _, k in self._rows]) if len(self) else np.zeros(0)
-        bubble = np.repeat(np.arange(len(self)), [len(c) for c, _ in self._rows])
-        B = sparse.coo_matrix((link, (cell, bubble)), shape=(A.shape[0], len(self))).tocsr()
-        return sparse.bmat([[A, -B], [-B.T, sparse.diags(self.C)]], format="csr")
-
-    def outflow(self, velocity: Staggered, solid: SolidField) -> np.ndarray:
+    def outflow(self, velocity: Staggered) -> np.ndarray:
         """What every bubble loses to liquid and moving solids, over dx^2 [m/s]."""
         layers = np.zeros((self.liquid.shape[0], len(self.regions)))
-        air_kernels.outflow(self.regions.label, self.liquid, *velocity, *solid.area, layers)
-        if solid.velocity is not None and solid.clear is not None:
-            air_kernels.solid_outflow(self.regions.label, *solid.velocity, *solid.clear, layers)
+        air_kernels.outflow(self.regions.label, self.liquid, *velocity, *self.solid.area, layers)
+        walls = wall_velocity(self.solid, self.bodies)
+        if walls is not None and self.solid.clear is not None:
+            air_kernels.solid_outflow(self.regions.label, *walls, *self.solid.clear, layers)
         return layers.sum(axis=0)[self.number]
 
-    def right_hand_side(self, rhs: np.ndarray, velocity: Staggered, solid: SolidField, dx: float) -> np.ndarray:
-        """w, of the bubbles, when `rhs` is that of the liquid; it is made consistent, in place."""
-        growth = np.zeros(len(self)) if self.growth is None else self.growth[self.number] / dx**2
-        w = growth - self.outflow(velocity, solid)
-        self._balance(rhs, w, growth)
-        return w
+    def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
+        """-w; the liquid's right-hand side is made consistent with it, in place."""
+        growth = np.zeros(len(self)) if self.growth is None else self.growth[self.number] / self.fluid.dx**2
+        w = growth - self.outflow(velocity)
+        self._balance(b[0], w, growth)
+        return -w.reshape(-1, 1)
 
     def _balance(self, rhs: np.ndarray, w: np.ndarray, growth: np.ndarray) -> None:
         """Make the right-hand sides of groups without open air sum to zero, in place.
@@ -162,12 +189,11 @@ class Bubbles:
         weight = np.maximum(np.bincount(self._bubble_group, self.C, count), 1e-30)
         w -= np.where(self.pinned, 0.0, rest / weight)[self._bubble_group] * self.C
 
-    def pressures(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """lambda of every bubble."""
-        return (w + self.low_rank.sums((q,)).ravel()) / self.C
+    def respond(self, y: np.ndarray) -> np.ndarray:
+        return -y / self.C.reshape(-1, 1)
 
-    def fill(self, q: np.ndarray, pressure: np.ndarray) -> None:
-        """Write the bubbles' pressures into their cells of q, from which velocities follow."""
+    def finish(self, z: np.ndarray, x: Vector) -> None:
+        """Write the bubbles' pressures into their cells, from which velocities follow."""
         values = np.zeros(len(self.regions))
-        values[self.number] = pressure
-        air_kernels.fill_regions(self.regions.label, values, q)
+        values[self.number] = -z[:, 0]
+        air_kernels.fill_regions(self.regions.label, values, x[0])

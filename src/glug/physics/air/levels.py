@@ -12,16 +12,9 @@ import numpy as np
 from glug.grids.blocks import active_blocks
 from glug.physics.air import kernels as kernels_bubbles
 from glug.physics.pressure import kernels_grids as kernels_pressure
-from glug.physics.pressure.levels import PressureLevel, hierarchy
-from glug.physics.rigid.levels import BodyLevel
-from glug.solvers.low_rank import LowRank
+from glug.physics.pressure.levels import PressureLevel
 
 CONDUCTION = 30.0  # of a filled bubble over that of the liquid; without end in truth (8 is less, 100 no better)
-
-
-def bubble_hierarchy(fine: PressureLevel, filled: np.ndarray, bubbles: LowRank) -> list[BodyLevel | PressureLevel]:
-    """Levels for the matrix of `fine` with `bubbles` eliminated; `filled` (uint8) marks their cells."""
-    return [BodyLevel(fine, bubbles), *hierarchy(fill(fine, filled))[1:]]
 
 
 def fill(fine: PressureLevel, filled: np.ndarray) -> PressureLevel:

@@ -5,7 +5,7 @@ links towards air follow anew on every level from the liquid's distance. A coars
 lie around it and its centre is in the liquid: where the surface leaves a coarse cell it is left to finer grids.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -86,6 +86,13 @@ class PressureLevel:
     def coarser(self) -> "PressureLevel":
         """The level with cells twice as large."""
         return coarser(self)
+
+    def without(self, cells: np.ndarray) -> "PressureLevel":
+        """The level in which some cells (flat) count as air."""
+        liquid, diagonal = self.liquid.copy(), self.diagonal.copy()
+        liquid.reshape(-1)[cells] = 0
+        diagonal.reshape(-1)[cells] = 0.0
+        return replace(self, liquid=liquid, diagonal=diagonal)
 
 
 def hierarchy(finest: PressureLevel) -> list[PressureLevel]:

@@ -11,81 +11,64 @@ are not bounded; a constant added to its pressures makes the smallest at separat
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glug.physics.pressure.levels import PressureLevel, hierarchy
-from glug.physics.rigid.levels import BodyGrids, BodySmoother
-from glug.solvers.bounded import Bounds, Preconditioners
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner, System
-from glug.solvers.multigrid import Multigrid
-from glug.solvers.smoothers import GaussSeidel
+from glug.solvers.bounded import Bounds
 
 if TYPE_CHECKING:
     from glug.physics.pressure.components import Components
+    from glug.physics.pressure.problem import PressureProblem
 
-SAME = 0.1  # share of the held cells that may differ before coarse grids are made anew
+
+@dataclass
+class SeparatingWalls:
+    """Walls that let go, in one projection after the other of a step."""
+
+    cells: np.ndarray  # uint8: those that touch such a wall
+    freed: np.ndarray | None = None  # uint8: those let go, at last; where a solve begins
+    earlier: np.ndarray | None = None  # q of a projection before, in the same step: the sum of both is bounded
+
+    def bounds(self, problem: PressureProblem) -> Bounds:
+        """The bounds of a solve, on the numbers of its vectors."""
+        cell = bounded_cells(self.cells, problem.liquid, problem.components, held_open(problem))
+        lower = 0.0 if self.earlier is None else -self.earlier.reshape(-1)[cell]
+        held = np.zeros(0, np.bool_) if self.freed is None else self.freed.reshape(-1)[cell] > 0
+        return Bounds(problem.numbered(cell), lower, held)
+
+    def take(self, bounds: Bounds, problem: PressureProblem, q: np.ndarray) -> None:
+        """See where a solve met its bounds, and lift the pressures of closed parts, in place."""
+        closed = ~held_open(problem)
+        lift_closed(q, self.cells, problem.components, closed & ~problem.pushed)
+        freed = np.zeros(problem.grid.shape, np.uint8)
+        freed.reshape(-1)[problem.cells_of(bounds.index[bounds.held])] = 1
+        self.freed = freed
 
 
-def bounded_cells(separating: np.ndarray, liquid: np.ndarray, components: Components) -> np.ndarray:
-    """Flat indices of the liquid cells at separating walls, in the parts of the liquid that have a free surface."""
+def held_open(problem: PressureProblem) -> np.ndarray:
+    """The components whose pressures are fixed by open air, next to them or behind bubbles."""
+    return problem.components.free if problem.bubbles is None else problem.bubbles.unfixed < 0
+
+
+def bounded_cells(separating: np.ndarray, liquid: np.ndarray, components: Components, fixed: np.ndarray) -> np.ndarray:
+    """Flat indices of the liquid cells at separating walls, in the components whose pressure is `fixed`."""
     index = np.flatnonzero((separating > 0) & (liquid > 0))
-    return index[components.free[components.label.reshape(-1)[index]]]
+    return index[fixed[components.label.reshape(-1)[index]]]
 
 
-def lift_closed(q: np.ndarray, separating: np.ndarray, components: Components, pushes: np.ndarray) -> None:
-    """Add to the pressures of every closed part what makes the smallest at separating walls zero, in place.
+def lift_closed(q: np.ndarray, separating: np.ndarray, components: Components, closed: np.ndarray) -> None:
+    """Add to the pressures of every `closed` component what makes the smallest at separating walls zero, in place.
 
-    Not to those of parts whose pressure as a whole `pushes` a body: they are what they are.
+    Not to those whose pressure as a whole pushes a body: they are what they are.
     """
-    if components.free.all():
+    if not closed.any():
         return
     label = components.label
     least = np.full(len(components.cells), np.inf)
     touching = (separating > 0) & (label >= 0)
     np.minimum.at(least, label[touching], q[touching])
-    least[components.free | pushes | ~np.isfinite(least)] = 0.0
+    least[~closed | ~np.isfinite(least)] = 0.0
     inside = label >= 0
     q[inside] -= least[label[inside]]
-
-
-class HeldSystems:
-    """The pressure system with any cells held, and its multigrid; coarse grids serve similar sets of cells."""
-
-    def __init__(self, system: PressureLevel, sweeps: int, multigrid: bool, bodies: BodyGrids | None = None):
-        self.system, self.sweeps, self.multigrid, self.bodies = system, sweeps, multigrid, bodies
-        self._coarse: list[PressureLevel] = []
-        self._index = np.full(1, -1)
-
-    def __call__(self, index: np.ndarray) -> tuple[System, Preconditioners]:
-        """Without the cells `index`: they count as air."""
-        liquid, diagonal = self.system.liquid.copy(), self.system.diagonal.copy()
-        liquid.reshape(-1)[index] = 0
-        diagonal.reshape(-1)[index] = 0.0
-        level = replace(self.system, liquid=liquid, diagonal=diagonal)
-
-        coupled = None if self.bodies is None else self.bodies.with_bodies(level)
-
-        def jacobi() -> Preconditioner:
-            return Diagonal(level.mask if coupled is None else coupled.low_rank.diagonal(level.mask), level.blocks)
-
-        def cycle() -> Preconditioner:
-            differing = len(np.setxor1d(index, self._index, assume_unique=True))
-            if differing > SAME * max(len(index), 1):
-                self._coarse = hierarchy(level)[1:] if self.bodies is None else self.bodies.coarser(level)
-                self._index = index
-            if self.bodies is None or coupled is None:
-                return Cycle(level, Multigrid([level, *self._coarse], GaussSeidel(self.sweeps)))
-            finest = self.bodies.finest(level, coupled.low_rank)
-            return Cycle(level, Multigrid([finest, *self._coarse], BodySmoother(self.sweeps)))
-
-        return coupled or level, [cycle, jacobi] if self.multigrid else [jacobi]
-
-
-def opened(bounds: Bounds, shape: tuple[int, ...]) -> np.ndarray:
-    """1 at the cells that a bounded solve left at their bound."""
-    freed = np.zeros(shape, np.uint8)
-    freed.reshape(-1)[bounds.index[bounds.held]] = 1
-    return freed

@@ -108,6 +108,14 @@ class AffineProjection:
         """The regions' unknowns that carry the momentum of `u`."""
         return self._inverse @ (self._weighted @ u)
 
+    def response(self, q: np.ndarray) -> np.ndarray:
+        """M_B^-1 J q."""
+        return self._inverse @ (self.J @ q)
+
+    def moved(self, u: np.ndarray, v: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """What the pressures q make of velocities u, which are C v in the regions."""
+        return np.where(self.owned, self.C @ (v - self.response(q)), u - self._mobility * (self.B.T @ q))
+
     def project(self, u: np.ndarray, target: np.ndarray | float = 0.0) -> AffineSolution:
         """The velocity nearest to `u` whose divergence times dx in every ordinary cell is `target`."""
         v = self.fit(u)
@@ -116,16 +124,18 @@ class AffineProjection:
 
     def correct(self, u: np.ndarray, v: np.ndarray, excess: np.ndarray) -> AffineSolution:
         """From `u`, which is C v in the regions, and by how much the divergence of the ordinary cells is too large."""
-        q, residual = self._solve(excess)
-        v = v - self._inverse @ (self.J @ q)
-        u = np.where(self.owned, self.C @ v, u - self._mobility * (self.B.T @ q))
+        q, residual = self.pressures(excess)
+        u, v = self.moved(u, v, q), v - self.response(q)
         pressure = np.zeros(len(self.ordinary))
         pressure[self.ordinary] = -q
         return AffineSolution(u, v, pressure, len(q) + len(v), residual)
 
-    def _solve(self, b: np.ndarray) -> tuple[np.ndarray, float]:
-        """Closed components have one pressure held at zero, and lose what the walls force on them."""
-        matrix = self.matrix()
+    def pressures(self, b: np.ndarray, added: sparse.spmatrix | None = None) -> tuple[np.ndarray, float]:
+        """Of the ordinary cells, with `added` to the matrix, and the residual of the solution.
+
+        Closed components have one pressure held at zero, and lose what the walls force on them.
+        """
+        matrix = self.matrix() if added is None else sparse.csr_matrix(self.matrix() + added)
         _, label = connected_components(matrix, directed=False)
         cost = abs(np.asarray(matrix.sum(axis=1)).ravel()) > FLAT * matrix.diagonal()
         free = np.zeros(label.max(initial=-1) + 1, bool)

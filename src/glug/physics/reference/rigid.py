@@ -17,20 +17,7 @@ from scipy import sparse
 
 from glug.grids.operators import Operators
 from glug.physics.reference.pressure import AreaPressure
-
-
-def rigid_rows(points: np.ndarray, axis: int, centre: np.ndarray, dim: int) -> np.ndarray:
-    """R at points (n, dim): the component `axis` of v + omega x (x - centre); omega is one number in 2D."""
-    d = points - centre[:dim]
-    rows = np.zeros((len(points), 3 if dim == 2 else 6))
-    rows[:, axis] = 1.0
-    if dim == 2:
-        rows[:, 2] = -d[:, 1] if axis == 0 else d[:, 0]
-    else:
-        b, c = (axis + 1) % 3, (axis + 2) % 3
-        rows[:, 3 + b] = d[:, c]
-        rows[:, 3 + c] = -d[:, b]
-    return rows
+from glug.physics.rigid.bodies import rigid_rows
 
 
 @dataclass(frozen=True)

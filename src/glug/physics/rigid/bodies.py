@@ -6,10 +6,10 @@ make it what it is to be push the body as much, v = v* + S K' q, in the units of
     S = (rho_body / rho  R' w R)^-1,
 
 so the matrix of the pressure becomes A + K S K'. The mass follows from the same fractions as the liquid's: a body as
-heavy as the liquid rests in it. `physics.reference.rigid` is the same, assembled.
+heavy as the liquid rests in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -17,15 +17,29 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import FACES, Grid, Staggered
-from glug.physics.reference.rigid import rigid_rows
 from glug.physics.rigid import kernels as kernels_rigid
-from glug.solvers.low_rank import LowRank, Rows
+from glug.solvers.cg import Vector
+from glug.solvers.low_rank import Rows
 
 # A body's volume on the grid may differ from its true one by this share; beyond (a body thinner than a cell, or one
 # that leaves the window) its true mass counts.
 TRUST = 0.25
 TINY = 1e-9  # of a face: what rounding leaves of entries that cancel inside a body
 REACTS = 1e-3  # of its rows: a closed component with more than this net push on a body cannot move without it
+
+
+def rigid_rows(points: np.ndarray, axis: int, centre: np.ndarray, dim: int) -> np.ndarray:
+    """R at points (n, dim): the component `axis` of v + omega x (x - centre); omega is one number in 2D."""
+    d = points - centre[:dim]
+    rows = np.zeros((len(points), 3 if dim == 2 else 6))
+    rows[:, axis] = 1.0
+    if dim == 2:
+        rows[:, 2] = -d[:, 1] if axis == 0 else d[:, 0]
+    else:
+        b, c = (axis + 1) % 3, (axis + 2) % 3
+        rows[:, 3 + b] = d[:, c]
+        rows[:, 3 + c] = -d[:, b]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -40,6 +54,16 @@ class Inertia:
     free: np.ndarray | None = None  # (m, k): the motions that an axle leaves; None for all
 
 
+@dataclass(frozen=True)
+class Drag:
+    """What viscous liquid does to a body of unit motion: the force on itself, on what is known, and on samples."""
+
+    C: np.ndarray  # (m, m): G' K V G
+    known: np.ndarray  # (m,): G' K V k
+    sample: np.ndarray  # (n,) flat, through all axes
+    value: np.ndarray  # (n, m): E' K V G
+
+
 @dataclass
 class _Faces:
     """The faces along one axis whose velocity is a body's."""
@@ -52,7 +76,7 @@ class _Faces:
 
 @dataclass
 class RigidBodies:
-    """The bodies of one moment on a grid. `velocity` (n, m) is what they move with; solves change it."""
+    """The bodies of one moment on a grid. `velocity` (n, m) is what they move with: all that solves change."""
 
     grid: Grid
     bodies: list[Inertia]
@@ -61,7 +85,9 @@ class RigidBodies:
     M: np.ndarray  # (n, m, m): mass matrices over rho dx^3
     velocity: np.ndarray
     lightness: np.ndarray  # (n,): the liquid's density over the body's, zero for those on an axle
+    scripted: Staggered  # the velocity of all moving solids on their faces, as the step begins
     S: np.ndarray = field(init=False)
+    _walls: Staggered | None = None
 
     def __post_init__(self) -> None:
         self.S = np.stack([self.constrained_inverse(M, b) for M, b in zip(self.M, self.bodies)])
@@ -99,7 +125,8 @@ class RigidBodies:
             trusted = abs(np.trace(M[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
             M[n] = M[n] * (b.density / density) if trusted else true_mass(b, grid.dim) / (density * grid.dx**3)
         lightness = np.array([density / b.density if b.free is None else 0.0 for b in bodies])
-        return cls(grid, bodies, faces, beside, M, np.zeros((len(bodies), m)), lightness)
+        assert solid.velocity is not None
+        return cls(grid, bodies, faces, beside, M, np.zeros((len(bodies), m)), lightness, solid.velocity)
 
     @staticmethod
     def constrained_inverse(M: np.ndarray, body: Inertia) -> np.ndarray:
@@ -108,15 +135,39 @@ class RigidBodies:
             return np.linalg.inv(M)
         return body.free @ np.linalg.inv(body.free.T @ M @ body.free) @ body.free.T
 
-    def write(self, velocity: Staggered) -> None:
-        """The bodies' velocity on the faces that are theirs, in place."""
-        self.write_as(self.velocity, velocity)
+    @property
+    def walls(self) -> Staggered:
+        """The velocity of all solids on their faces, with the bodies as they move now; the next call overwrites it."""
+        if self._walls is None:
+            u, v, w = (c.copy() for c in self.scripted)
+            self._walls = u, v, w
+        return self.written(self.velocity, self._walls)
 
-    def write_as(self, motions: np.ndarray, velocity: Sequence[np.ndarray]) -> None:
-        """The same for bodies that move with `motions` (n, m)."""
+    @property
+    def walls_at_rest(self) -> Staggered:
+        """The same with bodies that do not move."""
+        u, v, w = (c.copy() for c in self.scripted)
+        return self.written(np.zeros_like(self.velocity), (u, v, w))
+
+    def written(self, motions: np.ndarray, velocity: Staggered) -> Staggered:
+        """`velocity` with that of bodies which move with `motions` (n, m) on the faces that are theirs, in place."""
         for a, *both in zip(self.grid.axes, self.faces, self.beside):
             for f in both:
                 kernels_rigid.write_motions(f.index, f.body, f.R, motions, velocity[a].reshape(-1))
+        return velocity
+
+    def motions_at(self, body: int) -> Callable[[np.ndarray], np.ndarray]:
+        """R of a body (n, 3, m): the velocity that its motions give points (n, 3) in cells from the window's corner."""
+        centre, dim = np.asarray(self.bodies[body].centre, float), self.grid.dim
+
+        def rows(points: np.ndarray) -> np.ndarray:
+            away = (self.grid.corner + self.grid.dx * points - centre)[:, :dim]
+            out = np.zeros((len(points), 3, self.velocity.shape[1]))
+            for a in self.grid.axes:
+                out[:, a] = rigid_rows(away, a, np.zeros(dim), dim)
+            return out
+
+        return rows
 
     def rows(self, liquid: np.ndarray) -> list[Rows]:
         """K' of every body: what a unit of its motion brings into the liquid cells."""
@@ -134,21 +185,6 @@ class RigidBodies:
         parts = [np.flatnonzero(size[a:b] > TINY**2) + a for a, b in pairwise(first)]
         return [(cell[p], value[p]) for p in parts]
 
-    def pushed_components(self, rows: list[Rows], label: np.ndarray, count: int) -> np.ndarray:
-        """Components whose pressure as a whole pushes a body: a piston's chamber."""
-        pushed = np.zeros(count, np.bool_)
-        flat = label.reshape(-1)
-        for (cell, value), body in zip(rows, self.bodies):
-            net, gross = np.zeros((count, value.shape[1])), np.zeros(count)
-            np.add.at(net, flat[cell], value if body.free is None else value @ body.free @ body.free.T)
-            np.add.at(gross, flat[cell], np.abs(value[:, : self.grid.dim]).sum(axis=1))
-            pushed |= np.abs(net[:, : self.grid.dim]).sum(axis=1) > REACTS * np.maximum(gross, 1.0)
-        return pushed
-
-    def push(self, low_rank: LowRank, q: np.ndarray) -> None:
-        """v += S K' q."""
-        self.velocity += low_rank.times_matrix(low_rank.sums((q,)))
-
     def energy(self) -> float:
         """Kinetic energy over rho dx^3 [m2/s2]."""
         return 0.5 * float(np.einsum("ni,nij,nj->", self.velocity, self.M, self.velocity))
@@ -162,3 +198,44 @@ def true_mass(body: Inertia, dim: int) -> np.ndarray:
     M[:3, :3] = body.mass * np.eye(3)
     M[3:, 3:] = body.inertia
     return M
+
+
+def wall_velocity(solid: SolidField, bodies: RigidBodies | None) -> Staggered | None:
+    """The normal velocity of solids on the faces near them [m/s], now; None when nothing moves."""
+    return solid.velocity if bodies is None else bodies.walls
+
+
+class BodyPressure:
+    """Rigid bodies as a term of a projection: J = K', T = S, and z is what the pressures add to their velocity."""
+
+    def __init__(self, bodies: RigidBodies, liquid: np.ndarray):
+        self.bodies, self.T = bodies, bodies.S
+        self.rows = bodies.rows(liquid)
+
+    def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
+        """Nothing: what the bodies' present velocity brings into the liquid is in b."""
+        return np.zeros_like(self.bodies.velocity)
+
+    def respond(self, y: np.ndarray) -> np.ndarray:
+        return np.einsum("bij,bj->bi", self.T, y)
+
+    def finish(self, z: np.ndarray, x: Vector) -> None:
+        self.bodies.velocity += z
+
+    def pushed(self, label: np.ndarray, count: int, net: np.ndarray | None = None) -> np.ndarray:
+        """Which of `count` parts of the fluid, by the `label` of cells, push a body when their pressure rises.
+
+        A piston's chamber does. `net` (count, bodies, m) is what else belongs to these parts pushes.
+        """
+        pushed = np.zeros(count, np.bool_)
+        flat, dim = label.reshape(-1), self.bodies.grid.dim
+        for n, ((cell, value), body) in enumerate(zip(self.rows, self.bodies.bodies)):
+            total = np.zeros((count, value.shape[1])) if net is None else net[:, n].copy()
+            gross = np.abs(total[:, :dim]).sum(axis=1)
+            mine = flat[cell] >= 0
+            np.add.at(total, flat[cell[mine]], value[mine])
+            if body.free is not None:
+                total = total @ body.free @ body.free.T
+            np.add.at(gross, flat[cell[mine]], np.abs(value[mine, :dim]).sum(axis=1))
+            pushed |= np.abs(total[:, :dim]).sum(axis=1) > REACTS * np.maximum(gross, 1.0)
+        return pushed

@@ -14,11 +14,11 @@ import numpy as np
 
 from glug.grids.blocks import active_blocks
 from glug.physics.pressure import kernels_grids as kernels_pressure
-from glug.physics.pressure.levels import PressureLevel, hierarchy
+from glug.physics.pressure.levels import PressureLevel
 from glug.physics.rigid import kernels as kernels_rigid
 from glug.physics.rigid.bodies import RigidBodies
 from glug.solvers.cg import Vector
-from glug.solvers.low_rank import Coupled, LowRank, Rows
+from glug.solvers.low_rank import Coupled, Joined, LowRank, Rows
 from glug.solvers.smoothers import GaussSeidel
 
 FLUID = 0.5  # of what liquid of a body's density would pass on: fewest iterations for 1 to 400 bodies (0.1 to 1 tried)
@@ -26,9 +26,9 @@ MOST = 1.0  # the largest eigenvalue of K S K' that smoothing takes; the diagona
 
 
 class BodyLevel(Coupled):
-    """The finest level."""
+    """The finest level, with what sweeps know of the terms."""
 
-    def __init__(self, fine: PressureLevel, bodies: LowRank):
+    def __init__(self, fine: PressureLevel, bodies: LowRank | Joined):
         super().__init__(fine, bodies)
         self.fine = fine
 
@@ -92,37 +92,27 @@ class BodyGrids:
         largest = np.linalg.eigvals(bodies.S @ K).real.max(axis=1)
         self._share = np.minimum(1.0, MOST / np.maximum(largest, MOST))  # of S, that smoothing takes
 
-    def with_bodies(self, fine: PressureLevel) -> Coupled:
-        """The system of `fine` and the bodies."""
-        return Coupled(fine, LowRank(fine.mask, self.rows, self.bodies.S))
+    def smoothed(self, mask: Vector, whole: LowRank | None = None) -> LowRank:
+        """K S K' with the part of S that smoothing takes; `whole` is K S K', where it is there already."""
+        low = LowRank(mask, self.rows, self.bodies.S) if whole is None else whole
+        return low if self._share.min() == 1.0 else low.with_matrix(self._share[:, None, None] * self.bodies.S)
 
-    def finest(self, fine: PressureLevel, low_rank: LowRank) -> BodyLevel:
-        """The level on which bodies are what they are, for `low_rank` of the same grid."""
-        if self._share.min() < 1.0:
-            low_rank = low_rank.with_matrix(self._share[:, None, None] * self.bodies.S)
-        return BodyLevel(fine, low_rank)
+    @contextmanager
+    def filled(self, fine: PressureLevel) -> Iterator[PressureLevel]:
+        """`fine` with bodies as liquid that passes pressure on as well as they give way.
 
-    def coarser(self, fine: PressureLevel) -> list[PressureLevel]:
-        """The levels below."""
-        with filled(fine, self.bodies, FLUID * self._share * self.bodies.lightness) as level:
-            return hierarchy(level)[1:]
-
-
-@contextmanager
-def filled(fine: PressureLevel, bodies: RigidBodies, conduction: np.ndarray) -> Iterator[PressureLevel]:
-    """`fine` with bodies as liquid that passes pressure on `conduction` times as well.
-
-    The few links and areas that differ are changed in place, and put back: copies would cost more than all the rest.
-    """
-    phi, liquid, diagonal = fine.phi.copy(), fine.liquid.copy(), np.empty_like(fine.diagonal)
-    kept = []
-    try:
-        for f, link, area, a in zip(bodies.faces, fine.links, fine.area, range(3)):
-            kept.append(np.empty((len(f.index), 2), np.float32))
-            kernels_rigid.fill_bodies(a, f.index, f.body, f.closed, conduction, liquid, phi, link, area, kept[-1])
-        kernels_pressure.sum_links(*fine.links, liquid, diagonal)
-        yield replace(fine, phi=phi, liquid=liquid, diagonal=diagonal, blocks=active_blocks(liquid))
-    finally:
-        for f, link, area, old in zip(bodies.faces, fine.links, fine.area, kept):
-            link.reshape(-1)[f.index] = old[:, 0]
-            area.reshape(-1)[f.index] = old[:, 1]
+        The few links and areas that differ are changed in place, and put back: copies would cost more than the rest.
+        """
+        bodies, conduction = self.bodies, FLUID * self._share * self.bodies.lightness
+        phi, liquid, diagonal = fine.phi.copy(), fine.liquid.copy(), np.empty_like(fine.diagonal)
+        kept = []
+        try:
+            for f, link, area, a in zip(bodies.faces, fine.links, fine.area, range(3)):
+                kept.append(np.empty((len(f.index), 2), np.float32))
+                kernels_rigid.fill_bodies(a, f.index, f.body, f.closed, conduction, liquid, phi, link, area, kept[-1])
+            kernels_pressure.sum_links(*fine.links, liquid, diagonal)
+            yield replace(fine, phi=phi, liquid=liquid, diagonal=diagonal, blocks=active_blocks(liquid))
+        finally:
+            for f, link, area, old in zip(bodies.faces, fine.links, fine.area, kept):
+                link.reshape(-1)[f.index] = old[:, 0]
+                area.reshape(-1)[f.index] = old[:, 1]

@@ -12,92 +12,100 @@ so a body is dragged as much as it drags. C^-1 is that of the motions which an a
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from glug.geometry.solids.field import SolidField
-from glug.grids.regular import Grid, Staggered, copied, lower_upper, mapped
-from glug.physics.rigid.bodies import RigidBodies
+from glug.grids.regular import Staggered, lower_upper, mapped
+from glug.physics.rigid.bodies import Drag, RigidBodies
+from glug.physics.terms import numbered
 from glug.physics.viscosity.strain_rows import WallRows, strain_rows
 from glug.solvers.cg import Vector
-from glug.solvers.low_rank import LowRank, Rows
+from glug.solvers.low_rank import Rows
 
 if TYPE_CHECKING:
-    from glug.physics.viscosity.problem import StressWeights
+    from glug.physics.viscosity.slip import SlipTerm
+    from glug.physics.viscosity.weights import StressWeights
 
 
 @dataclass
 class ViscousBodies:
-    """What the bodies add to a viscous system."""
+    """Rigid bodies as a term of a viscous solve: T = -C^-1, h = M_b v* - G' K V k, and z is their velocity."""
 
     bodies: RigidBodies
     rows: list[Rows]  # J' of every body
-    C: np.ndarray  # (n, m, m) inverse, on the motions that each body has
+    T: np.ndarray  # (n, m, m), on the motions that each body has
     momentum: np.ndarray  # (n, m): M_b v* - G' K V k
 
     @classmethod
     def build(
-        cls, grid: Grid, solid: SolidField, solid_faces: Staggered, weights: "StressWeights", bodies: RigidBodies
+        cls,
+        solid: SolidField,
+        solid_faces: Staggered,
+        weights: "StressWeights",
+        bodies: RigidBodies,
+        slip: "SlipTerm | None" = None,
     ) -> "ViscousBodies":
-        """From the strain rows that touch solid faces."""
-        m = bodies.velocity.shape[1]
-        weights = _near(bodies, weights)
-
-        def known(velocity: Staggered) -> WallRows:
-            return strain_rows(grid, replace(solid, velocity=velocity), solid_faces, weights, every=False)
-
-        assert solid.velocity is not None and solid.owner is not None
-        at_rest = copied(solid.velocity)
-        bodies.write_as(np.zeros_like(bodies.velocity), at_rest)
-        base = known(at_rest)
-        body = _body_of_rows(base, solid, bodies)
-        mine = np.flatnonzero(body >= 0)
-        order = mine[np.argsort(body[mine], kind="stable")]
-        G = np.zeros((len(order), m))
-        for k in range(m):
-            velocity = tuple(np.zeros_like(u) for u in solid.velocity)
-            unit = np.zeros_like(bodies.velocity)
-            unit[:, k] = 1.0
-            bodies.write_as(unit, velocity)
-            G[:, k] = known(velocity).known[order]  # type: ignore[arg-type]
-        moved = np.abs(G).max(axis=1) > 0.0
-        order, G = order[moved], G[moved]
-        index, weight = base.index[order], base.weight[order]
-        stiffness, other, body = base.stiffness[order], base.known[order], body[order]
-        rows, inverses = [], []
-        momentum = np.einsum("nij,nj->ni", bodies.M, bodies.velocity)
-        ends = np.searchsorted(body, np.arange(len(bodies.bodies) + 1))
-        for n, description in enumerate(bodies.bodies):
-            part = slice(ends[n], ends[n + 1])
-            KG = stiffness[part, None] * G[part]
-            C = bodies.M[n] + np.einsum("ni,nj->ij", G[part], KG)
-            inverses.append(bodies.constrained_inverse(C, description))
-            momentum[n] -= np.einsum("ni,n->i", KG, other[part])
-            used = index[part] >= 0
-            values = weight[part][:, :, None] * KG[:, None, :]
-            rows.append((index[part][used], values[used]))
-        return cls(bodies, rows, np.array(inverses), momentum)
+        """From the strain rows that touch solid faces, and the surfaces of bodies along which the liquid slips."""
+        drag = _strain_drag(solid, solid_faces, weights, bodies)
+        rows, T, momentum = [], [], np.einsum("nij,nj->ni", bodies.M, bodies.velocity)
+        for n, (description, own) in enumerate(zip(bodies.bodies, drag)):
+            found = [own] if slip is None else [own, slip.drag(description.number, bodies.motions_at(n))]
+            C = bodies.M[n] + sum(d.C for d in found)
+            T.append(-bodies.constrained_inverse(C, description))
+            momentum[n] -= sum(d.known for d in found)
+            rows.append((np.concatenate([d.sample for d in found]), np.concatenate([d.value for d in found])))
+        return cls(bodies, rows, np.array(T), momentum)
 
     def renumbered(self, number: np.ndarray) -> "ViscousBodies":
         """The same for unknowns with other numbers; -1 for samples that are none."""
-        rows = []
-        for sample, value in self.rows:
-            kept = number[sample] >= 0
-            rows.append((number[sample[kept]], value[kept]))
-        return replace(self, rows=rows)
+        return replace(self, rows=list(numbered(self.rows, number)))
 
-    def low_rank(self, mask: Vector) -> LowRank:
-        """-J' C^-1 J."""
-        return LowRank(mask, self.rows, -self.C)
+    def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
+        return self.momentum
 
-    def add_to(self, b: Vector, low_rank: LowRank) -> None:
-        """b -= J' C^-1 (M_b v* - G' K V k)."""
-        low_rank.add(-np.einsum("nij,nj->ni", self.C, self.momentum), b)
+    def respond(self, y: np.ndarray) -> np.ndarray:
+        return np.einsum("nij,nj->ni", self.T, y)
 
-    def move(self, x: Vector, low_rank: LowRank) -> None:
-        """The bodies take the velocity that goes with x."""
-        self.bodies.velocity[:] = np.einsum("nij,nj->ni", self.C, self.momentum - low_rank.sums(x))
+    def finish(self, z: np.ndarray, x: Vector) -> None:
+        self.bodies.velocity[:] = z
+
+
+def _strain_drag(
+    solid: SolidField, solid_faces: Staggered, weights: "StressWeights", bodies: RigidBodies
+) -> list[Drag]:
+    """Of every body, by the strain rows that touch its faces."""
+    grid, m = bodies.grid, bodies.velocity.shape[1]
+    weights = _near(bodies, weights)
+
+    def known(velocity: Staggered) -> WallRows:
+        return strain_rows(grid, replace(solid, velocity=velocity), solid_faces, weights, every=False)
+
+    base = known(bodies.walls_at_rest)
+    body = _body_of_rows(base, solid, bodies)
+    mine = np.flatnonzero(body >= 0)
+    order = mine[np.argsort(body[mine], kind="stable")]
+    G = np.zeros((len(order), m))
+    for k in range(m):
+        unit = np.zeros_like(bodies.velocity)
+        unit[:, k] = 1.0
+        G[:, k] = known(bodies.written(unit, grid.staggered())).known[order]
+    moved = np.abs(G).max(axis=1) > 0.0
+    order, G = order[moved], G[moved]
+    index, weight = base.index[order], base.weight[order]
+    stiffness, other, body = base.stiffness[order], base.known[order], body[order]
+    ends = np.searchsorted(body, np.arange(len(bodies.bodies) + 1))
+    found = []
+    for begin, end in pairwise(ends):
+        part = slice(begin, end)
+        KG = stiffness[part, None] * G[part]
+        used = index[part] >= 0
+        values = weight[part][:, :, None] * KG[:, None, :]
+        C, along = np.einsum("ni,nj->ij", G[part], KG), np.einsum("ni,n->i", KG, other[part])
+        found.append(Drag(C, along, index[part][used], values[used]))
+    return found
 
 
 def _near(bodies: RigidBodies, weights: "StressWeights") -> "StressWeights":

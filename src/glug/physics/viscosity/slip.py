@@ -18,7 +18,7 @@ hold the faces that it touches, whose rows, few as they are, are a sparse matrix
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ import numpy as np
 
 from glug.geometry.solids.slip import LEAST_SLIP, Surface, around
 from glug.grids.regular import FACES, Offset, copied
+from glug.physics.rigid.bodies import Drag
 from glug.solvers.cg import Vector
 
 if TYPE_CHECKING:
@@ -75,11 +76,17 @@ class SlipTerm:
     faces: Faces
     W: Any  # scipy.sparse, float64
     pull: np.ndarray  # B' K u_solid
+    surface: Surface | None = None  # the pieces, of the finest grid
+    K: np.ndarray | None = None  # (n, 3, 3) of these
+    KB: Any = None  # axis by axis
+    sizes: tuple[int, ...] = ()  # faces of every axis
 
     @classmethod
-    def build(cls, point: np.ndarray, K: np.ndarray, motion: np.ndarray, mask: Vector) -> SlipTerm:
-        """Of pieces (n) at `point` (in cells) with the solid's velocity `motion`, between unknown faces."""
+    def build(cls, surface: Surface, K: np.ndarray, motion: np.ndarray, mask: Vector) -> SlipTerm:
+        """Of pieces with the solid's velocity `motion` (n, 3), between unknown faces."""
         from scipy import sparse
+
+        point = surface.point
 
         faces, matrices = [], []
         for offset, m in zip(FACES, mask):
@@ -93,7 +100,19 @@ class SlipTerm:
         B = sparse.block_diag(matrices, format="csr")
         stiff = sparse.bmat([[sparse.diags(K[:, a, b]) for b in range(3)] for a in range(3)], format="csr")
         KB = stiff @ B
-        return cls(Faces(tuple(faces)), (B.T @ KB).tocsr(), KB.T @ motion.T.reshape(-1))
+        pull, sizes = KB.T @ motion.T.reshape(-1), tuple(m.size for m in mask)
+        return cls(Faces(tuple(faces)), (B.T @ KB).tocsr(), pull, surface, K, KB, sizes)
+
+    def drag(self, solid: int, motions: Callable[[np.ndarray], np.ndarray]) -> Drag:
+        """What the liquid does to the motions of a solid with that number: (u - R v)' K (u - R v) of its pieces."""
+        assert self.surface is not None and self.K is not None
+        mine = np.flatnonzero(self.surface.owner == solid)
+        R = motions(self.surface.point[mine])
+        spread = np.zeros((3, len(self.surface.owner), R.shape[2]))
+        spread[:, mine] = R.transpose(1, 0, 2)
+        value = -(self.KB.T @ spread.reshape(-1, R.shape[2]))
+        C = np.einsum("nai,nab,nbj->ij", R, self.K[mine], R)
+        return Drag(C, np.zeros(R.shape[2]), self.faces.numbers(list(self.sizes)), value)
 
     def matrix(self, sizes: list[int]):  # type: ignore[no-untyped-def]
         """W over all faces, axis by axis."""

@@ -18,7 +18,7 @@ from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
 from glug.scene.schema import Domain
 from glug.simulation.bodies.contact_shapes import Part, numbers, parts_of, plane
-from glug.simulation.bodies.motion import BodySheet, full, reduced
+from glug.simulation.bodies.motion import BodyDescription, full, reduced
 
 STEP = 5e-4  # [s] longest of MuJoCo's own steps
 # Two bodies that touch are a spring and a damper, mass-normalised: v'' + 2 zeta w v' + w^2 v = 0. The spring's half
@@ -61,9 +61,9 @@ class _Joint:
 class Contact:
     """The world of a scene's solids. `advance` moves the bodies."""
 
-    def __init__(self, domain: Domain, solids: list[Solid], sheets: list[BodySheet]):
+    def __init__(self, domain: Domain, solids: list[Solid], descriptions: list[BodyDescription]):
         self.mujoco = require("mujoco", "rigid", "rigid bodies that collide")
-        self.dim, self.sheets = domain.dim, sheets
+        self.dim, self.bodies = domain.dim, descriptions
         self.scripted = [s for s in solids if s.moving and not s.free and s.sequence is None]
         self._meshes: list[np.ndarray] = []
         xml = self._describe(domain, solids)
@@ -71,7 +71,7 @@ class Contact:
         self.data = self.mujoco.MjData(self.model)
         self.spec = self.mujoco.mjtState.mjSTATE_INTEGRATION
         self.size = self.mujoco.mj_stateSize(self.model, self.spec)
-        kinds = ["axle" if s.on_axle else "free" if self.dim == 3 else "planar" for s in sheets]
+        kinds = ["axle" if s.on_axle else "free" if self.dim == 3 else "planar" for s in descriptions]
         self.joints = [self._joint(f"body{n}", kind) for n, kind in enumerate(kinds)]
         self.drivers = [self._joint(f"scripted{n}", "free") for n in range(len(self.scripted))]
 
@@ -82,19 +82,18 @@ class Contact:
         for solid in solids:
             if not solid.moving:
                 world += [self._geom(p, solid, FIXED) for p in parts_of(solid, domain, np.zeros(3))]
-        heaviest = max(s.mass for s in self.sheets)
+        heaviest = max(s.mass for s in self.bodies)
         for n, solid in enumerate(self.scripted):
             mass = HEAVY * heaviest
             size = mass * float((domain.upper - domain.lower).max()) ** 2
             geoms = [self._geom(p, solid, FIXED) for p in parts_of(solid, domain, np.zeros(3))]
             inertial = f'<inertial pos="0 0 0" mass="{mass!r}" diaginertia="{size!r} {size!r} {size!r}"/>'
             world.append(f'<body name="scripted{n}"><freejoint/>{inertial}{"".join(geoms)}</body>')
-        for n, sheet in enumerate(self.sheets):
-            geoms = [self._geom(p, sheet.solid, FREE) for p in parts_of(sheet.solid, domain, sheet.centre)]
-            world.append(
-                f'<body name="body{n}" pos="{numbers(sheet.centre)}">{self._joints(sheet)}{_inertial(sheet, self.dim)}'
-                f"{''.join(geoms)}</body>"
-            )
+        for n, body in enumerate(self.bodies):
+            geoms = [self._geom(p, body.solid, FREE) for p in parts_of(body.solid, domain, body.centre)]
+            joints, inertial = self._joints(body), _inertial(body, self.dim)
+            place = f'name="body{n}" pos="{numbers(body.centre)}"'
+            world.append(f"<body {place}>{joints}{inertial}{''.join(geoms)}</body>")
         meshes = "".join(
             f'<mesh name="mesh{n}" vertex="{numbers(corners)}"/>' for n, corners in enumerate(self._meshes)
         )
@@ -121,10 +120,10 @@ class Contact:
         attributes["solref"] = f"{-(FREQUENCY**2)!r} {-2.0 * max(zeta, 1e-6) * FREQUENCY!r}"
         return f"<geom {group} {' '.join(f'{k}={quoteattr(v)}' for k, v in attributes.items())}/>"
 
-    def _joints(self, sheet: BodySheet) -> str:
-        if sheet.on_axle:
-            assert sheet.solid.axle is not None
-            return f'<joint type="hinge" axis="{numbers(sheet.solid.axle)}" damping="0"/>'  # type: ignore[arg-type]
+    def _joints(self, description: BodyDescription) -> str:
+        if description.on_axle:
+            assert description.solid.axle is not None
+            return f'<joint type="hinge" axis="{numbers(description.solid.axle)}" damping="0"/>'  # type: ignore[arg-type]
         if self.dim == 3:
             return "<freejoint/>"
         slides = "".join(f'<joint type="slide" axis="{axis}"/>' for axis in ("1 0 0", "0 1 0"))
@@ -140,8 +139,8 @@ class Contact:
     def begin(self, bodies: list[FreeMotion]) -> np.ndarray:
         """The state vector of bodies that nothing has moved yet."""
         self.mujoco.mj_resetData(self.model, self.data)
-        for joint, body, sheet in zip(self.joints, bodies, self.sheets):
-            self._place(joint, body.R, body.centre, body.velocity_of_centre, body.spin, sheet)
+        for joint, body, description in zip(self.joints, bodies, self.bodies):
+            self._place(joint, body.R, body.centre, body.velocity_of_centre, body.spin, description)
         return self._state()
 
     def advance(
@@ -165,17 +164,17 @@ class Contact:
             self._place(driver, R, x, rate, spin, None)
         if start is None:
             start = np.array([reduced(body, self.dim) for body in bodies])
-        for joint, body, sheet, v, v0 in zip(self.joints, bodies, self.sheets, velocity, start):
-            self._set_velocity(joint, body.R, *full(v0), sheet)
+        for joint, body, description, v, v0 in zip(self.joints, bodies, self.bodies, velocity, start):
+            self._set_velocity(joint, body.R, *full(v0), description)
             linear, angular = full(v - v0)
             force, torque = data.xfrc_applied[joint.body, :3], data.xfrc_applied[joint.body, 3:]
-            force[:] = sheet.mass * linear / dt
-            torque[:] = body.R @ sheet.inertia @ body.R.T @ angular / dt
+            force[:] = description.mass * linear / dt
+            torque[:] = body.R @ description.inertia @ body.R.T @ angular / dt
         count = max(1, int(np.ceil(dt / STEP - 1e-9)))
         model.opt.timestep = dt / count
         for _ in range(count):
             mj.mj_step(model, data)
-        moved = [self._read(j, b, s) for j, b, s in zip(self.joints, bodies, self.sheets)]
+        moved = [self._read(j, b, s) for j, b, s in zip(self.joints, bodies, self.bodies)]
         return self._state(), moved
 
     def _state(self) -> np.ndarray:
@@ -190,7 +189,7 @@ class Contact:
         centre: np.ndarray,
         velocity: np.ndarray,
         spin: np.ndarray,
-        sheet: BodySheet | None,
+        description: BodyDescription | None,
     ) -> None:
         p = self.data.qpos[joint.position :]
         if joint.kind == "free":
@@ -198,12 +197,12 @@ class Contact:
             self.mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(R, float).ravel())
             p[:3], p[3:7] = centre, quaternion
         elif joint.kind == "planar":
-            assert sheet is not None
-            p[:2], p[2] = (centre - sheet.centre)[:2], np.arctan2(R[1, 0], R[0, 0])
-        self._set_velocity(joint, R, velocity, spin, sheet)
+            assert description is not None
+            p[:2], p[2] = (centre - description.centre)[:2], np.arctan2(R[1, 0], R[0, 0])
+        self._set_velocity(joint, R, velocity, spin, description)
 
     def _set_velocity(
-        self, joint: _Joint, R: np.ndarray, velocity: np.ndarray, spin: np.ndarray, sheet: BodySheet | None
+        self, joint: _Joint, R: np.ndarray, velocity: np.ndarray, spin: np.ndarray, description: BodyDescription | None
     ) -> None:
         v = self.data.qvel[joint.velocity :]
         if joint.kind == "free":
@@ -211,10 +210,10 @@ class Contact:
         elif joint.kind == "planar":
             v[:2], v[2] = velocity[:2], spin[2]
         else:
-            assert sheet is not None and sheet.solid.axle is not None
-            v[0] = np.asarray(sheet.solid.axle) @ spin / np.linalg.norm(sheet.solid.axle)
+            assert description is not None and description.solid.axle is not None
+            v[0] = np.asarray(description.solid.axle) @ spin / np.linalg.norm(description.solid.axle)
 
-    def _read(self, joint: _Joint, body: FreeMotion, sheet: BodySheet) -> FreeMotion:
+    def _read(self, joint: _Joint, body: FreeMotion, description: BodyDescription) -> FreeMotion:
         p, v = self.data.qpos[joint.position :], self.data.qvel[joint.velocity :]
         if joint.kind == "free":
             R = self._rotation(p[3:7])
@@ -222,10 +221,10 @@ class Contact:
         if joint.kind == "planar":
             c, s = np.cos(p[2]), np.sin(p[2])
             R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-            centre = sheet.centre + np.array([p[0], p[1], 0.0])
+            centre = description.centre + np.array([p[0], p[1], 0.0])
             velocity, spin = np.array([v[0], v[1], 0.0]), np.array([0.0, 0.0, v[2]])
             return replace(body, R=R, centre=centre, velocity_of_centre=velocity, spin=spin)
-        axis = np.asarray(sheet.solid.axle, float) / np.linalg.norm(sheet.solid.axle)  # type: ignore[arg-type]
+        axis = np.asarray(description.solid.axle, float) / np.linalg.norm(description.solid.axle)  # type: ignore[arg-type]
         quaternion = np.concatenate([[np.cos(0.5 * p[0])], np.sin(0.5 * p[0]) * axis])
         return replace(body, R=self._rotation(quaternion), spin=axis * v[0])
 
@@ -245,9 +244,9 @@ def _walls(domain: Domain) -> list[Part]:
     return walls
 
 
-def _inertial(sheet: BodySheet, dim: int) -> str:
-    inertia = sheet.inertia
+def _inertial(description: BodyDescription, dim: int) -> str:
+    inertia = description.inertia
     if dim == 2:  # of a plate, which only turns in its plane
         inertia = np.diag([0.5, 0.5, 1.0]) * inertia[2, 2]
     order = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-    return f'<inertial pos="0 0 0" mass="{sheet.mass!r}" fullinertia="{numbers(order)}"/>'
+    return f'<inertial pos="0 0 0" mass="{description.mass!r}" fullinertia="{numbers(order)}"/>'

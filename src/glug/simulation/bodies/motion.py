@@ -13,8 +13,8 @@ from glug.scene.shapes.transform import axis_rotation, unit
 
 
 @dataclass(frozen=True)
-class BodySheet:
-    """What stays the same of a body."""
+class BodyDescription:
+    """A rigid body of the scene: what stays the same of it."""
 
     number: int  # among the scene's solids
     solid: Solid
@@ -48,18 +48,18 @@ class BodySheet:
         return Inertia(self.number, motion.centre, self.solid.density, self.mass, inertia, free)
 
 
-def body_sheets(scene: Scene) -> list[BodySheet]:
+def body_descriptions(scene: Scene) -> list[BodyDescription]:
     """The scene's rigid bodies."""
-    domain, sheets = scene.domain, []
+    domain, descriptions = scene.domain, []
     for number, solid in enumerate(scene.solids):
         if solid.density is None or solid.shape is None:
             continue
         depth = domain.dx if domain.dim == 2 else None
         found = mass_properties(solid.shape.distance, *solid.shape.bounds(), depth)
-        sheets.append(
-            BodySheet(number, solid, solid.density * found.volume, found.centre, solid.density * found.inertia)
+        descriptions.append(
+            BodyDescription(number, solid, solid.density * found.volume, found.centre, solid.density * found.inertia)
         )
-    return sheets
+    return descriptions
 
 
 def reduced(motion: FreeMotion, dim: int) -> np.ndarray:
@@ -75,7 +75,7 @@ def full(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array([v[0], v[1], 0.0]), np.array([0.0, 0.0, v[2]])
 
 
-def coast(sheet: BodySheet, motion: FreeMotion, v: np.ndarray, dt: float) -> FreeMotion:
+def coast(description: BodyDescription, motion: FreeMotion, v: np.ndarray, dt: float) -> FreeMotion:
     """Move a body that meets nothing: its momentum and angular momentum stay."""
     velocity, spin = full(v)
     speed = float(np.linalg.norm(spin))
@@ -83,7 +83,7 @@ def coast(sheet: BodySheet, motion: FreeMotion, v: np.ndarray, dt: float) -> Fre
     R = turn @ motion.R
     u, _, vt = np.linalg.svd(R)
     R = u @ vt
-    if not sheet.on_axle and speed > 0.0 and len(v) == 6:
-        momentum = motion.R @ sheet.inertia @ motion.R.T @ spin
-        spin = R @ np.linalg.solve(sheet.inertia, R.T @ momentum)
+    if not description.on_axle and speed > 0.0 and len(v) == 6:
+        momentum = motion.R @ description.inertia @ motion.R.T @ spin
+        spin = R @ np.linalg.solve(description.inertia, R.T @ momentum)
     return replace(motion, R=R, centre=motion.centre + dt * velocity, velocity_of_centre=velocity, spin=spin)

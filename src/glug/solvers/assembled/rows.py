@@ -98,16 +98,27 @@ class CsrSystem:
         blocks[:, :2] = np.searchsorted(rows, blocks[:, 2:])
         return Part(blocks[blocks[:, 0] < blocks[:, 1]], rows.astype(np.int32))
 
+    def forget_diagonal(self) -> None:
+        """After a change of `rest`: make the diagonal anew."""
+        self.__dict__.pop("diagonal", None)
+        self.mask = (self.diagonal,)
+
     def matrix(self):  # type: ignore[no-untyped-def]
         """As `scipy.sparse`, in float64."""
+        return self.rows_of(np.arange(self.unknowns))
+
+    def rows_of(self, numbers: np.ndarray):  # type: ignore[no-untyped-def]
+        """Some rows of it."""
         from scipy import sparse
 
-        row = np.repeat(np.arange(self.unknowns), self.length)
-        first = np.cumsum(self.length, dtype=np.int64) - self.length
-        taken = np.arange(len(row)) + (self.start - first)[row]
-        entries = self.value[taken].astype(np.float64), (row, self.column[taken])
-        off = sparse.csr_matrix(entries, shape=(self.unknowns, self.unknowns))
-        return off + sparse.diags(self.rest - np.asarray(off.sum(axis=1)).ravel())
+        length = self.length[numbers]
+        row = np.repeat(np.arange(len(numbers)), length)
+        first = np.cumsum(length, dtype=np.int64) - length
+        taken = np.arange(len(row)) + (self.start[numbers] - first)[row]
+        shape = len(numbers), self.unknowns
+        off = sparse.csr_matrix((self.value[taken].astype(np.float64), (row, self.column[taken])), shape=shape)
+        rest = self.rest[numbers] - np.asarray(off.sum(axis=1)).ravel()
+        return off + sparse.csr_matrix((rest, (np.arange(len(numbers)), numbers)), shape=shape)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.blocks import TILE
 from glug.grids.regular import CENTRE, Grid, Staggered
-from glug.physics.pressure.problem import PressureProblem
 
 DT, GRAVITY = 1.0 / 48.0, 9.81
 # Centres and radii in heights of the figure: body, head, ears, arms, legs.
@@ -97,28 +96,18 @@ def beam(n: int) -> Frame:
     return Frame(grid, phi, solid, diffusion, falling(grid))
 
 
-class _StoppedError(Exception):
-    def __init__(self, frame: Frame):
-        self.frame = frame
-
-
 def captured(case: str, n: int) -> Frame:
-    """A library scene, stopped before the viscous solve that follows FRAMES frames."""
+    """A library scene at the viscous solve that follows FRAMES frames."""
     from glug.scene import load
-    from glug.simulation import Simulation
-    from glug.simulation.step import Step
-
-    class StoppingStep(Step):
-        def viscosity(self, pressure: PressureProblem, phi: np.ndarray, velocity: Staggered, dt: float) -> None:
-            scale = dt / (self.setting.density * self.setting.dx**2)
-            diffusion = self.cell_viscosity(pressure.grid, scale)
-            raise _StoppedError(Frame(pressure.grid, phi, pressure.solid, diffusion, velocity))
+    from glug.simulation import Simulation, StepContext
+    from glug.simulation.stages.solves import viscous_fluid
+    from glug.simulation.stages.transfer import around_liquid
+    from glug.simulation.step import run_stages
 
     simulation = Simulation(load(case, {"domain.resolution": n, "time.frames": FRAMES[case]}))
     for _ in simulation.run():
         pass
-    try:
-        StoppingStep(simulation.setting, simulation.state).run()
-    except _StoppedError as stopped:
-        return stopped.frame
-    raise AssertionError(f"{case}: no viscous solve")
+    context = run_stages(StepContext(simulation.setting, simulation.state), simulation.stages.upto("viscosity"))
+    around_liquid(context, 2, stick=True)
+    fluid = viscous_fluid(context)
+    return Frame(fluid.grid, fluid.phi, fluid.solid, fluid.diffusion, context.velocity)

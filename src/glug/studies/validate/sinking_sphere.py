@@ -8,7 +8,7 @@ stirs has died away. The negative control is a ball that pressure moves and visc
 velocity is known to the viscous solve instead of an unknown of it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import Grid
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.rigid.bodies import Inertia, RigidBodies
-from glug.physics.velocity import extend
+from glug.physics.velocity import LiquidSurroundings
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.studies.registry import StudyOptions
@@ -105,8 +105,10 @@ def settled_speed(cells: int, step: float, *, coupled: bool = True) -> float:
         for _ in range(int(np.ceil(length / each))):
             bodies.velocity[0, 1] += push
             pressure.project(velocity, SolveLimits(1e-4, 500, floor))
-            extend(grid, velocity, field, pressure.liquid, reached, 2, stick=True)
-            viscosity.solve(velocity, SolveLimits(1e-4, 500, floor))
+            around = LiquidSurroundings(grid, field, bodies.walls, pressure.liquid, reached)
+            around.extend(velocity, 2, stick=True)
+            known = viscosity if coupled else replace(viscosity, solid=replace(field, velocity=bodies.walls))
+            known.solve(velocity, SolveLimits(1e-4, 500, floor))
             pressure.project(velocity, SolveLimits(1e-4, 500, floor))
     return -float(bodies.velocity[0, 1])
 

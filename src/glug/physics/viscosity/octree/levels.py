@@ -17,6 +17,7 @@ from glug.grids.octree.tree import Octree
 from glug.grids.regular import FACES
 from glug.physics.viscosity import kernels_contact_line as kernels_contact
 from glug.physics.viscosity.levels import ViscosityLevel, coarser, hierarchy
+from glug.physics.viscosity.octree.slip import SlippingRows
 from glug.solvers.assembled.rows import BlockGaussSeidel, CsrSystem
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import Level
@@ -34,7 +35,12 @@ class OctreeLevel:
     """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
 
     def __init__(
-        self, tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, jumps: np.ndarray | None
+        self,
+        tree: Octree,
+        place: np.ndarray,
+        system: CsrSystem | SlippingRows,
+        regular: ViscosityLevel,
+        jumps: np.ndarray | None,
     ):
         self.tree, self.place, self.system = tree, place, system
         self.everything, self.hard = system.everything, system.part(in_tiles(hard_cells(regular, jumps), place))
@@ -123,7 +129,11 @@ class OctreeSmoother:
 
 
 def octree_hierarchy(
-    tree: Octree, place: np.ndarray, system: CsrSystem, regular: ViscosityLevel, jumps: np.ndarray | None = None
+    tree: Octree,
+    place: np.ndarray,
+    system: CsrSystem | SlippingRows,
+    regular: ViscosityLevel,
+    jumps: np.ndarray | None = None,
 ) -> list[Level]:
     """The tree and the regular grids below `regular`, the one of finest cells, which is not kept."""
     return [OctreeLevel(tree, place, system, regular, jumps), *hierarchy(coarser(regular))]

@@ -65,29 +65,29 @@ def column(n: int):  # type: ignore[no-untyped-def]
 
 
 def _solve(n: int, case: str) -> dict[str, Any]:
-    from glug.physics.affine.projection import TiledPressure
     from glug.physics.air.two_phase import affine_air, two_phase_problem
     from glug.physics.pressure.problem import PressureProblem
+    from glug.physics.pressure.solvers import SOLVERS
 
     air, solver = CASES[case]
     grid, phi, solid = column(n)
     begin = time.perf_counter()
-    projection: PressureProblem | TiledPressure
     bubbles = 0
     if air in ("two-phase", "affine"):
         projection = two_phase_problem(grid, phi, solid, RATIO)
         if air == "affine":
-            projection = affine_air(projection)
-            bubbles = projection.regions.count
+            projection = projection.with_affine_regions([affine_air(projection)])
+            bubbles = projection.regions.regions.count if projection.regions is not None else 0
     else:
         projection = PressureProblem.build(grid, phi, solid)
         if air == "constraint":
-            bubbles = len(projection.close_air())
+            projection = projection.with_closed_air()
+            bubbles = len(projection.bubbles or ())
     setup = time.perf_counter() - begin
     velocity = grid.staggered()
     velocity[1][:] = -0.1
     begin = time.perf_counter()
-    _, stats = projection.project(velocity, SolveLimits(TOLERANCE, LIMIT), solver=solver)
+    _, stats = projection.project(velocity, SolveLimits(TOLERANCE, LIMIT), solver=SOLVERS[solver])
     return {
         "iterations": stats.iterations,
         "residual": stats.residual,

@@ -124,12 +124,12 @@ def _product(system: Any) -> float:
 
 def count(case: str, n: int) -> dict[str, int]:
     """Voxels, and unknowns of the regular grid and of the octree, in this process."""
-    from glug.physics.viscosity.octree.problem import Adapted
+    from glug.physics.viscosity.octree.tree import adapt
     from glug.physics.viscosity.problem import ViscosityProblem
     from glug.studies.problems.octree import frame
 
     given = frame(case, n)
-    adapted = Adapted.to(ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion))
+    adapted = adapt(ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion))
     return {"voxels": given.voxels, "regular": adapted.regular.unknowns, "octree": adapted.faces.count}
 
 

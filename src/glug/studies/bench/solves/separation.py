@@ -86,8 +86,8 @@ def _run(n: int, case: str) -> dict[str, Any]:
         "setup": stats.setup_seconds,
         "unknowns": stats.unknowns,
     }
-    if problem.freed is not None:
-        found["freed"] = int(problem.freed.sum())
+    if problem.walls is not None and problem.walls.freed is not None:
+        found["freed"] = int(problem.walls.freed.sum())
         found["conditions"] = vars(Conditions.measure(problem, q, velocity, after))
     return found
 

@@ -8,8 +8,6 @@ times with tiles in both. Here are all pairs of matrix and preconditioner, so th
 import time
 from typing import Any
 
-import numpy as np
-
 from glug.solvers.limits import SolveLimits
 from glug.studies import isolated
 from glug.studies.registry import BenchOptions
@@ -38,36 +36,29 @@ def measure(n: int, threads: int) -> dict[str, dict[str, float]]:
 
 def _solve_all(n: int, repeat: int) -> dict[str, dict[str, float]]:
     from glug.grids.regular import copied
-    from glug.particles import transfer
-    from glug.physics.affine.projection import TiledPressure
-    from glug.physics.densities import distance_of, mobility_of
+    from glug.physics.affine.projection import Depths
     from glug.physics.pressure.problem import PressureProblem
+    from glug.physics.pressure.solvers import SOLVERS
     from glug.scene import load
-    from glug.simulation import Simulation
-    from glug.simulation.step import Step
+    from glug.simulation import Simulation, StepContext
+    from glug.simulation.step import run_stages
 
     simulation = Simulation(load("sinking-bubble", {"domain.resolution": n, "solver.tiles": 0}))
     for _ in range(STEPS):
-        dt = simulation.step_once().dt
-    setting, state = simulation.setting, simulation.state
-    step, grid = Step(setting, state), setting.window(state.particles.position)
-    state.particles.sort(grid)
-    solid, phi, _ = step.geometry(grid)
-    heavy = distance_of(1, state.particles, grid, solid)
-    mobility = mobility_of([heavy], [setting.density_ratios[1]], grid)
-    start, reached = transfer.to_grid(state.particles, grid, setting.particle_volume, step.masses())
-    step.fill_gaps(grid, start, reached)
-    start[1][:] += np.float32(dt * setting.gravity[1])
-    tolerance = setting.scene.solver.tolerance.pressure
+        simulation.step_once()
+    context = run_stages(StepContext(simulation.setting, simulation.state), simulation.stages.upto("pressure"))
+    grid, solid, heavy = context.grid, context.solid, context.liquids[1]
+    limits = SolveLimits(simulation.scene.solver.tolerance.pressure, 5000)
 
     def solve(where: str, tile: int, band: int, solver: str) -> dict[str, float]:
-        problem = PressureProblem.build(grid, phi, solid, mobility=mobility)
+        problem = PressureProblem.build(grid, context.phi, solid, mobility=context.mobility)
         wet = problem.liquid > 0
         parts = {"heavy": [wet & (heavy < 0)], "both": [wet & (heavy < 0), wet & (heavy >= 0)]}
-        velocity = copied(start)
+        velocity = copied(context.velocity)
         begin = time.perf_counter()
-        projection = TiledPressure.build(problem, tile, band, parts[where]) if where else problem
-        _, stats = projection.project(velocity, SolveLimits(tolerance, 5000), solver=solver)
+        if where:
+            problem = problem.with_affine_regions([Depths(cells, band, tile) for cells in parts[where]])
+        _, stats = problem.project(velocity, limits, solver=SOLVERS[solver])
         total = time.perf_counter() - begin
         found = {"iterations": stats.iterations, "unknowns": stats.unknowns, "residual": stats.residual}
         return {**found, "seconds": stats.seconds, "setup": total - stats.seconds, "total": total}

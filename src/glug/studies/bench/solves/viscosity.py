@@ -79,7 +79,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
 def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) -> dict[str, Any]:
     from glug.physics.viscosity.boxes import BoxSmoother
     from glug.physics.viscosity.levels import hierarchy
-    from glug.physics.viscosity.problem import solve_parts
+    from glug.physics.viscosity.preconditioners import solve_parts
     from glug.solvers.cg import Cycle, solve_with_fallback
     from glug.solvers.multigrid import Multigrid
     from glug.solvers.smoothers import chebyshev, damped_jacobi

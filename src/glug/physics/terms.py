@@ -1,0 +1,118 @@
+"""Reduced unknowns of a problem: velocities of rigid bodies, pressures of bubbles.
+
+Every item of a term (a body, a bubble) has a few unknowns z, which meet the unknowns x of a grid in sparse rows J:
+
+    [ A   J' ] [ x ]   [ b ]
+    [ J   H  ] [ z ] = [ h ]        z = T (J x - h),     T = -H^-1,     (A + J' T J) x = b + J' T h.
+
+H is block diagonal within a term. Terms that act on each other without the grid between them (the air of a bubble on a
+body) have blocks X of H between them, and T is then the inverse of the whole. So any terms compose in one solve, and a
+new one has to say no more than `Term` asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from glug.grids.regular import Staggered
+from glug.solvers.cg import System, Vector
+from glug.solvers.low_rank import Coupled, Joined, LowRank, Rows
+
+
+class Term(Protocol):
+    """Reduced unknowns of one kind."""
+
+    @property
+    def rows(self) -> Sequence[Rows]:
+        """J' of every item, over all samples of the grid laid end to end."""
+        ...
+
+    @property
+    def T(self) -> np.ndarray:
+        """(items, m, m): symmetric, of either sign."""
+        ...
+
+    def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
+        """h (items, m) for a right-hand side b, which may be made consistent with it in place."""
+        ...
+
+    def respond(self, y: np.ndarray) -> np.ndarray:
+        """T y (items, m)."""
+        ...
+
+    def finish(self, z: np.ndarray, x: Vector) -> None:
+        """Take the solution z that goes with x."""
+        ...
+
+
+Crossing = Mapping[tuple[int, int], np.ndarray]
+"""X between terms i < j by their places in the list, (items_i m_i, items_j m_j)."""
+
+
+class Eliminated:
+    """Terms over the unknowns of systems with one `mask`.
+
+    number  where the vectors of the system are numbered otherwise than the samples: of every sample, -1 for none
+    """
+
+    def __init__(
+        self, mask: Vector, terms: Sequence[Term], crossing: Crossing | None = None, number: np.ndarray | None = None
+    ):
+        self.terms = list(terms)
+        self.parts = [LowRank(mask, numbered(t.rows, number), t.T) for t in terms]
+        self._crossing = {} if crossing is None else {pair: X for pair, X in crossing.items() if np.any(X)}
+
+    @cached_property
+    def low_rank(self) -> LowRank | Joined | None:
+        """J' T J; None without any term."""
+        if len(self.parts) < 2:
+            return self.parts[0] if self.parts else None
+        return Joined(self.parts, self._joined_T() if self._crossing else None)
+
+    def _joined_T(self) -> np.ndarray:
+        """(1 - T X)^-1 T, with the terms' own T: the inverse of T^-1 - X, also where T lacks motions (an axle)."""
+        ends = np.cumsum([0, *(part.rank for part in self.parts)])
+        T, X = np.zeros((2, ends[-1], ends[-1]))
+        for begin, part in zip(ends, self.parts):
+            for n, own in enumerate(part.S):
+                at = slice(begin + n * part.m, begin + (n + 1) * part.m)
+                T[at, at] = own
+        for (i, j), block in self._crossing.items():
+            X[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
+            X[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = block.T
+        found = np.linalg.solve(np.eye(len(T)) - T @ X, T)
+        return 0.5 * (found + found.T)
+
+    def couple(self, system: System) -> System:
+        """The system with all terms eliminated."""
+        return system if self.low_rank is None else Coupled(system, self.low_rank)
+
+    def prepare(self, b: Vector, given: Sequence[np.ndarray]) -> None:
+        """b += J' T h, in place."""
+        for part, z in zip(self.parts, self._respond(given)):
+            if np.any(z):
+                part.add(z, b)
+
+    def finish(self, x: Vector, fields: Vector, given: Sequence[np.ndarray]) -> None:
+        """Hand every term its solution; `fields` are x on the grid."""
+        excess = [part.sums(x) - h for part, h in zip(self.parts, given)]
+        for term, z in zip(self.terms, self._respond(excess)):
+            term.finish(z, fields)
+
+    def _respond(self, ys: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """T y of every term."""
+        if isinstance(self.low_rank, Joined) and self.low_rank.S is not None:
+            return self.low_rank.split(self.low_rank.times_matrix(np.concatenate([y.ravel() for y in ys])))
+        return [term.respond(y) for term, y in zip(self.terms, ys)]
+
+
+def numbered(rows: Sequence[Rows], number: np.ndarray | None) -> Sequence[Rows]:
+    """Rows over samples with other numbers; those without one are left out."""
+    if number is None:
+        return rows
+    kept = [(number[sample], value) for sample, value in rows]
+    return [(sample[sample >= 0], value[sample >= 0]) for sample, value in kept]

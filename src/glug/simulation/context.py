@@ -1,0 +1,60 @@
+"""What the stages of one step share. Every field has one writer, the stage in brackets; later stages read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from glug.geometry.solids.field import SolidField
+from glug.grids.regular import Grid, Staggered
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.pressure.volume import VolumeCorrection
+from glug.physics.rigid.bodies import RigidBodies
+from glug.simulation.closed_air import ClosedAir
+from glug.simulation.setting import Setting
+from glug.simulation.state import State
+from glug.solvers.stats import SolveStats
+
+Force = Callable[[np.ndarray, float], np.ndarray]
+"""The acceleration (n, 3) [m/s2] of liquid at points (n, 3) [m] and a time [s]."""
+
+
+@dataclass
+class StepContext:
+    """One step of a simulation.
+
+    A field that no stage has written yet is not there: reading it is an AttributeError that names it.
+    """
+
+    setting: Setting
+    state: State  # as it is before the step, until the stages `transfer_to_particles` and after change it
+    forces: Sequence[Force] = ()  # besides gravity
+
+    dt: float = field(init=False)  # [s] [time_step]
+    grid: Grid = field(init=False)  # the window of this step [sort]
+
+    solid: SolidField = field(init=False)  # [geometry]
+    phi: np.ndarray = field(init=False)  # distance of the liquid at cell centres [m], whatever the air is [geometry]
+    fraction: np.ndarray | None = field(init=False)  # open liquid fraction of every cell [geometry]
+    liquids: dict[int, np.ndarray] = field(init=False)  # distances of liquids of other densities, by number [geometry]
+    mobility: Staggered | None = field(init=False)  # reference density over that on every face [geometry]
+    bodies: RigidBodies | None = field(init=False)  # whose velocity every solve changes [geometry]
+    problem: PressureProblem = field(init=False)  # the projections of this step, with all their terms [geometry, air]
+    air: ClosedAir | None = None  # the bubbles, where air is closed [air]
+    air_lost: float = 0.0  # [m3] that they had lost by the step before [air]
+
+    volume: float = field(init=False)  # of the liquid [m3] [volumes]
+    correction: VolumeCorrection | None = field(init=False)  # [volumes]
+
+    velocity: Staggered = field(init=False)  # on the faces, changed in place from here on [transfer_to_grid]
+    reached: Staggered = field(init=False)  # how much of every face particles reach [transfer_to_grid]
+    before: Staggered | None = field(init=False)  # the velocity that particles brought, for FLIP [transfer_to_grid]
+    q: np.ndarray = field(init=False)  # p dt / (rho dx) of all projections together [project, pressure or stokes]
+    speed: float = field(init=False)  # a bound on it [m/s] [extrapolate]
+
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage
+    solves: dict[str, SolveStats] = field(default_factory=dict)  # by stage
+    warnings: list[str] = field(default_factory=list)
+    fields: dict[str, np.ndarray] = field(default_factory=dict)  # what solvers add to the output

@@ -1,0 +1,97 @@
+"""The stages of a step by name, and which of them a scene has, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from glug.errors import InputError
+from glug.simulation.context import StepContext
+from glug.simulation.setting import Setting
+from glug.simulation.stages import geometry, motion, solves, transfer
+
+
+class Stage(NamedTuple):
+    """A named part of a step: `run` reads and writes the context. Its seconds are in the statistics under its name."""
+
+    name: str
+    run: Callable[[StepContext], None]
+
+
+STAGES: Mapping[str, Callable[[StepContext], None]] = {
+    "time_step": motion.time_step,
+    "sort": motion.sort,
+    "reseed": motion.reseed,
+    "heat": motion.heat,
+    "geometry": geometry.geometry,
+    "air": geometry.air,
+    "bubbles": geometry.bubbles,
+    "regions": geometry.regions,
+    "volumes": geometry.volumes,
+    "transfer_to_grid": transfer.transfer_to_grid,
+    "forces": transfer.forces,
+    "project": solves.project,
+    "viscosity": solves.viscosity,
+    "pressure": solves.pressure,
+    "stokes": solves.stokes,
+    "extrapolate": transfer.extrapolate,
+    "fields": transfer.output_fields,
+    "transfer_to_particles": transfer.transfer_to_particles,
+    "bodies": motion.bodies,
+    "advect": motion.advect,
+    "clock": motion.clock,
+    "drain": motion.drain,
+}
+
+
+class Stages(tuple[Stage, ...]):
+    """The stages of a step, in order. Methods give new ones: these do not change."""
+
+    def _place(self, name: str) -> int:
+        names = [stage.name for stage in self]
+        if name not in names:
+            raise InputError(f"no stage of this scene is called '{name}' (there are: {', '.join(names)})")
+        return names.index(name)
+
+    def upto(self, name: str) -> Stages:
+        """Those before the stage `name`."""
+        return Stages(self[: self._place(name)])
+
+    def before(self, name: str, *stages: Stage) -> Stages:
+        """With more stages before the one called `name`."""
+        at = self._place(name)
+        return Stages((*self[:at], *stages, *self[at:]))
+
+    def after(self, name: str, *stages: Stage) -> Stages:
+        """With more stages after the one called `name`."""
+        at = self._place(name) + 1
+        return Stages((*self[:at], *stages, *self[at:]))
+
+    def replaced(self, name: str, run: Callable[[StepContext], None]) -> Stages:
+        """With another function in the place of the stage `name`."""
+        at = self._place(name)
+        return Stages((*self[:at], Stage(name, run), *self[at + 1 :]))
+
+    def without(self, *names: str) -> Stages:
+        """Without some."""
+        places = {self._place(name) for name in names}
+        return Stages(stage for at, stage in enumerate(self) if at not in places)
+
+
+def stages_of(setting: Setting) -> Stages:
+    """The stages that a scene has."""
+    air = ("air", "bubbles") if setting.closed_air else ()
+    regions = ("regions",) if setting.has_regions else ()
+    solve: Iterable[str] = ("pressure",)
+    if setting.stokes:
+        solve = ("stokes",)
+    elif setting.viscous:
+        solve = ("project", "viscosity", "pressure")
+    fields = ("fields",) if setting.scene.output.fields else ()
+    bodies = ("bodies",) if setting.bodies else ()
+    names = (
+        *("time_step", "sort", "reseed", "heat", "geometry", *air, *regions, "volumes"),
+        *("transfer_to_grid", "forces", *solve, "extrapolate", *fields, "transfer_to_particles"),
+        *(*bodies, "advect", "clock", "drain"),
+    )
+    return Stages(Stage(name, STAGES[name]) for name in names)

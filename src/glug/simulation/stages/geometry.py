@@ -1,0 +1,131 @@
+"""Stages before any solve: where liquid, solids and air are, and what a projection is to do about volumes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glug.geometry.fractions import liquid_volume
+from glug.geometry.liquid import fill_hidden, liquid_distance
+from glug.grids.regular import CENTRE, Grid
+from glug.physics.affine.projection import Depths, TiledRegions, mark_particles
+from glug.physics.air.two_phase import affine_air, two_phase_problem
+from glug.physics.densities import distance_of, mobility_of
+from glug.physics.pressure.problem import PressureProblem
+from glug.physics.pressure.volume import VolumeCorrection
+from glug.physics.reference.scenes import AssembledRegions
+from glug.physics.rigid.bodies import RigidBodies
+from glug.simulation.bodies.motion import reduced
+from glug.simulation.closed_air import ClosedAir
+from glug.simulation.context import StepContext
+
+CORRECTION_GAIN = 0.1  # share of the volume error that one step corrects (Goldade 2021, section 4.4.1)
+MOST_ROUNDS = 3  # in which the surfaces of bubbles are moved, and measured again
+
+
+def geometry(context: StepContext) -> None:
+    """Solids, the liquid's distance, bodies, densities, and the pressure problem of all of them."""
+    setting, state, grid = context.setting, context.state, context.grid
+    p = state.particles
+    solid = setting.solid_field(grid, state.time, state.bodies)
+    phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
+    fill_hidden(phi, solid.hidden)
+    context.solid, context.phi = solid, phi
+    context.fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
+    context.bodies = bodies_now(context)
+    context.liquids = {n: distance_of(n, p, grid, solid) for n in setting.other_densities}
+    ratios = [setting.density_ratios[n] for n in context.liquids]
+    context.mobility = mobility_of(list(context.liquids.values()), ratios, grid) if ratios else None
+    context.problem = pressure_problem(context)
+
+
+def bodies_now(context: StepContext) -> RigidBodies | None:
+    """The rigid bodies on the grid, with the velocity that gravity and what they press against give them."""
+    setting, state, grid = context.setting, context.state, context.grid
+    if not setting.bodies:
+        return None
+    now = [description.now(body, grid.dim) for description, body in zip(setting.bodies, state.bodies)]
+    bodies = RigidBodies.build(grid, context.solid, now, setting.density)
+    bodies.velocity[:] = [reduced(body, grid.dim) for body in state.bodies]
+    falls = np.array([not description.on_axle for description in setting.bodies])
+    bodies.velocity[falls, : grid.dim] += context.dt * setting.gravity[: grid.dim]
+    bodies.velocity += context.dt * state.pressed
+    return bodies
+
+
+def pressure_problem(context: StepContext) -> PressureProblem:
+    """Of the liquid alone, or of liquid and air."""
+    grid, phi, solid = context.grid, context.phi, context.solid
+    if context.setting.air_has_pressure:
+        ratio = context.setting.scene.solver.air_density / context.setting.density
+        problem = two_phase_problem(grid, phi, solid, ratio, context.bodies, context.mobility)
+    else:
+        problem = PressureProblem.build(grid, phi, solid, context.bodies, context.mobility)
+    if problem.walls is not None:
+        problem.walls.freed = freed_before(grid, context.state.freed)
+    return problem
+
+
+def freed_before(grid: Grid, cells: np.ndarray) -> np.ndarray:
+    """1 at the cells (n, 3) of the lattice that separating walls let go in the last step."""
+    freed = grid.scalar(dtype=np.uint8)
+    index = cells - np.asarray(grid.lo)
+    inside = ((index >= 0) & (index < grid.shape)).all(axis=1)
+    freed[tuple(index[inside].T)] = 1
+    return freed
+
+
+def air(context: StepContext) -> None:
+    """Name and measure the closed air."""
+    context.problem = context.problem.with_closed_air()
+    assert context.fraction is not None
+    context.air = ClosedAir.find(context.state, context.problem, context.fraction)
+    context.air_lost = context.air.lost
+
+
+def bubbles(context: StepContext) -> None:
+    """Give bubbles back what the last step has lost: by moving their surfaces, and what is left by the projection."""
+    strength, rounds, lost = context.setting.scene.solver.volume_correction, 0, context.air_lost
+    assert context.air is not None
+    while rounds < MOST_ROUNDS and context.air.restore(context.state, context.problem, context.phi, strength):
+        geometry(context)
+        air(context)
+        rounds += 1
+    context.air_lost = lost
+    context.air.ask(context.dt, strength)
+
+
+def regions(context: StepContext) -> None:
+    """Affine regions in the air, deep in the liquid, or in each of several liquids of different densities."""
+    tiles, particles = context.setting.scene.solver.tiles, context.state.particles
+    make = AssembledRegions if context.setting.reference_pressure else TiledRegions
+    context.problem = context.problem.with_affine_regions(affine_depths(context), make)
+    if particles.has("tile") and context.problem.regions is not None:
+        mark_particles(context.problem.regions.regions, context.grid, 0 if tiles == "whole" else tiles, particles)
+
+
+def affine_depths(context: StepContext) -> list[Depths]:
+    """The fluids in which there are to be affine regions."""
+    solver, problem = context.setting.scene.solver, context.problem
+    depths = [affine_air(problem)] if solver.air == "affine" else []
+    if not solver.tiles:
+        return depths
+    wet, first = problem.wet > 0, problem.wet > 0
+    parts = {0: first}
+    for number, phi in context.liquids.items():
+        parts[number] = wet & (phi < 0.0)
+        first &= ~parts[number]
+    if solver.tile_liquid != "all":
+        chosen = list(context.setting.scene.liquids).index(solver.tile_liquid)
+        parts = {chosen: parts.get(chosen, first)}  # liquids of the first one's density are one with it
+    tile = 0 if solver.tiles == "whole" else solver.tiles
+    return depths + [Depths(cells, solver.tile_band, tile) for cells in parts.values()]
+
+
+def volumes(context: StepContext) -> None:
+    """The liquid's volume, and what projections are to correct of its drift."""
+    assert context.fraction is not None
+    context.volume = float(context.fraction.sum(dtype=np.float64)) * context.grid.dx**3
+    gain = CORRECTION_GAIN * context.setting.scene.solver.volume_correction
+    fraction, context.fraction = context.fraction, None  # overwritten, and not needed any more
+    particles = context.state.particles
+    context.correction = VolumeCorrection.measure(particles, fraction, context.grid, gain, context.dt) if gain else None

@@ -1,0 +1,145 @@
+"""Stages that move: time, particles, rigid bodies, and what comes and goes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from glug.geometry.liquid import band_of
+from glug.particles.seeding import limit_per_cell
+from glug.physics import advection
+from glug.physics import heat as heat_exchange
+from glug.scene.bodies import Solid, Source
+from glug.simulation.bodies.motion import coast, reduced
+from glug.simulation.context import StepContext
+from glug.simulation.inflow import drain as remove
+from glug.simulation.inflow import pour
+from glug.simulation.setting import Setting
+from glug.simulation.state import State
+
+LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
+MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are merged
+
+
+def time_step(context: StepContext) -> None:
+    """How long the step takes."""
+    context.dt = choose_time_step(context.setting, context.state)
+
+
+def choose_time_step(setting: Setting, state: State) -> float:
+    """The largest equal step to the next frame in which nothing crosses more than `cfl` cells."""
+    times = setting.scene.time
+    remaining = (state.frame + 1) / times.fps - state.time
+    reach = times.cfl * setting.dx
+    v = state.particles.velocity
+    speed = math.sqrt(sum(float(np.abs(v[:, a]).max(initial=0.0)) ** 2 for a in range(3))) if len(v) else 0.0
+    end = state.time + remaining
+    bodies: list[Solid | Source] = [
+        *(s for s in setting.solids_with(state.bodies) if s.moving),
+        *(s for s in setting.scene.sources if s.active(state.time)),
+    ]
+    # A body at rest must not fall farther than `reach` within the step either.
+    speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
+    speed = max([speed, *(moving_speed(body, t) for body in bodies for t in (state.time, end))])
+    steps = max(1, math.ceil(remaining * speed / reach - 1e-6))
+    steps = max(1, min(steps, times.max_substeps - state.substep))
+    return remaining / steps
+
+
+def moving_speed(body: Solid | Source, t: float) -> float:
+    """Largest speed [m/s] of a solid or of a source's liquid at the corners of its bounding box."""
+    lower, upper = body.bounds(t)
+    box = np.array([np.where(np.isfinite(c), c, 0.0) for c in (lower, upper)])
+    corners = np.array([[box[i, 0], box[j, 1], box[k, 2]] for i, j, k in np.ndindex(2, 2, 2)])
+    velocity = body.velocity(corners, t) if isinstance(body, Solid) else body.velocity_at(corners, t)
+    return float(np.linalg.norm(velocity, axis=1).max())
+
+
+def sort(context: StepContext) -> None:
+    """Pour what comes in, find the window, and sort the particles by its cells."""
+    setting, state = context.setting, context.state
+    pour(setting, state, context.dt)
+    context.grid = setting.window(state.particles.position, state.bodies)
+    state.particles.sort(context.grid)
+
+
+def reseed(context: StepContext) -> None:
+    """Keep the number of particles per cell within bounds inside the liquid."""
+    setting, state, grid = context.setting, context.state, context.grid
+    p, least = state.particles, max(2, math.ceil(LEAST_PER_CELL * setting.per_cell))
+    most = int(MOST_PER_CELL * setting.per_cell)
+    inside = band_of(p.start, grid, setting.solid_field(grid, state.time, state.bodies).distance, 1)
+    if limit_per_cell(p, grid, inside, least, most, setting.scene.seed + state.step):
+        p.sort(grid)
+
+
+def heat(context: StepContext) -> None:
+    """Exchange heat between the cells that hold liquid."""
+    heat, particles = context.setting.scene.heat, context.state.particles
+    if heat is not None and particles.has("temperature"):
+        heat_exchange.diffuse(particles, context.grid, heat.diffusivity, context.dt)
+
+
+def bodies(context: StepContext) -> None:
+    """Move the bodies, against what they meet.
+
+    A body that rests on something would fall into it in every solve, and the liquid with it, if what holds it
+    came only afterwards. So the solves have seen the contact of the last step; here it is taken back, for
+    the contact of this step to be found anew.
+    """
+    setting, state, bodies, dt = context.setting, context.state, context.bodies, context.dt
+    if bodies is None:
+        return
+    velocity = bodies.velocity - dt * state.pressed
+    if setting.contact is None:
+        state.bodies = [coast(s, b, v, dt) for s, b, v in zip(setting.bodies, state.bodies, velocity)]
+        return
+    term = context.problem.body_term
+    in_liquid = np.array([len(cells) > 0 for cells, _ in (term.rows if term is not None else [])])
+    start = np.array([reduced(body, context.grid.dim) for body in state.bodies])
+    start[in_liquid] = bodies.velocity[in_liquid]
+    now = state.contact, state.bodies, velocity, state.time, dt
+    state.contact, state.bodies = setting.contact.advance(*now, start=start)
+    change = np.array([reduced(body, context.grid.dim) for body in state.bodies]) - velocity
+    state.pressed = steady_contact(setting, change / dt)
+
+
+def steady_contact(setting: Setting, acceleration: np.ndarray) -> np.ndarray:
+    """What of the contacts' acceleration (n, m) bears weight or buoyancy: a blow is not felt again."""
+    size = np.linalg.norm(acceleration[:, : setting.dim], axis=1)
+    ratio = np.array([setting.density / (description.solid.density or 1.0) for description in setting.bodies])
+    most = float(np.linalg.norm(setting.gravity)) * np.maximum(1.0, ratio)
+    return acceleration * np.minimum(1.0, most / np.maximum(size, 1e-300))[:, None]
+
+
+def advect(context: StepContext) -> None:
+    """Move the particles with the velocity of the faces, and out of solids."""
+    setting, state, dt, grid = context.setting, context.state, context.dt, context.grid
+    p = state.particles
+    before = p.position.copy() if setting.solids else p.position
+    advection.advect(p, grid, context.velocity, dt, context.speed)
+    end = state.time + dt
+    after = setting.solid_field(grid, end, state.bodies) if setting.moving else context.solid
+    solids = setting.solids_with(state.bodies)
+    lost = advection.leave_solids(p, before, grid, after, setting.walls, solids, end, dt)
+    if lost > 0.0:
+        context.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
+    p.age[:] += np.float32(dt)
+
+
+def clock(context: StepContext) -> None:
+    """Move the clock, exactly onto the frame when this step reaches it."""
+    state, fps = context.state, context.setting.scene.time.fps
+    end = (state.frame + 1) / fps
+    state.time = end if state.time + context.dt > end - 1e-9 / fps else state.time + context.dt
+    state.step += 1
+    state.substep += 1
+    if state.time == end:
+        state.frame += 1
+        state.substep = 0
+
+
+def drain(context: StepContext) -> None:
+    """Remove what has left through sinks and open sides."""
+    remove(context.setting, context.state.particles)

@@ -1,0 +1,106 @@
+"""Stages that solve: pressure, viscosity, or both at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glug.grids.extrapolate import extrapolate
+from glug.grids.regular import mapped
+from glug.particles import transfer
+from glug.physics.stokes.scene import solve_stokes
+from glug.physics.viscosity.solvers import ViscousFluid
+from glug.simulation.context import StepContext
+from glug.simulation.solvers import pressure_solver, viscosity_solver
+from glug.simulation.stages.transfer import around_liquid, fastest
+from glug.solvers.limits import SolveLimits
+
+NOISE = 1e-6  # of the fastest velocity of a step: right-hand sides below are rounding, not flow
+
+
+def project(context: StepContext) -> None:
+    """The projection before the viscous solve: without it, resting honey creeps."""
+    context.q = _projected(context, "project")
+
+
+def pressure(context: StepContext) -> None:
+    """The projection that ends the step; q is that of both projections, where there was one before."""
+    first = context.setting.viscous
+    q = _projected(context, "pressure", context.q if first else None)
+    context.q = context.q + q if first else q
+
+
+def _projected(context: StepContext, name: str, earlier: np.ndarray | None = None) -> np.ndarray:
+    setting, solver = context.setting, context.setting.scene.solver
+    floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
+    q, context.solves[name] = context.problem.project(
+        context.velocity,
+        SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor),
+        correction=context.correction,
+        earlier=earlier,
+        solver=pressure_solver(setting),
+    )
+    return q
+
+
+def viscosity(context: StepContext) -> None:
+    """One viscous solve of the liquid, with the velocity continued beyond its surface."""
+    setting, solver, walls = context.setting, context.setting.scene.solver, context.problem.walls
+    around_liquid(context, 2, stick=True)
+    fluid = viscous_fluid(context, None if walls is None else walls.freed)
+    limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * fastest(context.velocity))
+    context.solves["viscosity"] = viscosity_solver(setting)(fluid, context.velocity, limits)
+    context.fields |= fluid.fields
+
+
+def viscous_fluid(context: StepContext, freed: np.ndarray | None = None) -> ViscousFluid:
+    """What the viscous solve begins with."""
+    setting = context.setting
+    diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
+    density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
+    return ViscousFluid(context.grid, context.phi, context.solid, diffusion, context.bodies, freed, density)
+
+
+def cell_viscosity(context: StepContext, scale: float) -> np.ndarray | float:
+    """Viscosity times `scale`: a number, or the cells' mean over particles continued to their surroundings."""
+    setting, p = context.setting, context.state.particles
+    if not setting.viscosity_varies:
+        return float(setting.laws[0].value) * scale
+    if p.has("temperature"):
+        _follow_temperature(context)
+    field = transfer.cell_means(p.viscosity, p, context.grid, 0.0)
+    known = (np.diff(p.start[:-1]).reshape(context.grid.shape) > 0).view(np.uint8)
+    extrapolate(field, known, 3)
+    return field * np.float32(scale)
+
+
+def _follow_temperature(context: StepContext) -> None:
+    """Particles whose law depends on temperature take its viscosity."""
+    p = context.state.particles
+    for number, law in enumerate(context.setting.laws):
+        if law.kind == "temperature":
+            mine = p.liquid[:, 0] == number if p.has("liquid") else np.ones(len(p), np.bool_)
+            p.viscosity[mine, 0] = law.at(p.position[mine], p.temperature[mine, 0])
+
+
+def stokes(context: StepContext) -> None:
+    """Pressure and viscosity in one solve."""
+    setting, grid, problem = context.setting, context.grid, context.problem
+    target = grid.scalar()
+    if context.correction is not None:
+        components = problem.components
+        openness = context.solid.openness
+        context.correction.add_to(target, components.label, len(components.cells), openness, grid)
+    viscosity = cell_viscosity(context, 1.0)
+    open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
+    p, context.solves["stokes"] = solve_stokes(
+        grid,
+        context.phi,
+        context.solid,
+        context.velocity,
+        viscosity,
+        setting.density,
+        context.dt,
+        target / np.float32(grid.dx),
+        open_sources,
+    )
+    context.q = p * (context.dt / (setting.density * setting.dx))

@@ -1,0 +1,88 @@
+"""Stages between particles and faces: velocities to the grid, forces on it, its velocity continued, and back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from glug.errors import SolverError
+from glug.grids.extrapolate import extrapolate as continued
+from glug.grids.regular import FACES, Staggered, copied
+from glug.particles import transfer
+from glug.physics.rigid.bodies import wall_velocity
+from glug.physics.velocity import LiquidSurroundings
+from glug.simulation.context import StepContext
+
+
+def transfer_to_grid(context: StepContext) -> None:
+    """The particles' velocity on the faces that they reach, and two samples beyond."""
+    setting, particles = context.setting, context.state.particles
+    context.velocity, context.reached = transfer.to_grid(
+        particles, context.grid, setting.particle_volume, masses(context)
+    )
+    for a in context.grid.axes:  # faces of liquid cells that no particle reaches take their neighbours' velocity
+        continued(context.velocity[a], (context.reached[a] > 0).view(np.uint8), 2)
+    context.before = None if setting.apic else copied(context.velocity)
+
+
+def masses(context: StepContext) -> np.ndarray | None:
+    """Of the particles, relative to the first liquid's density; None when all have the same."""
+    setting, p = context.setting, context.state.particles
+    if not setting.other_densities:
+        return None
+    return p.volume * np.array(setting.density_ratios, np.float32)[p.liquid[:, 0].astype(np.int64)][:, None]
+
+
+def forces(context: StepContext) -> None:
+    """Gravity, and what else accelerates the liquid."""
+    for a in context.grid.axes:
+        context.velocity[a][:] += np.float32(context.dt * context.setting.gravity[a])
+    for force in context.forces:
+        for a in context.grid.axes:
+            points = context.grid.points(FACES[a])
+            along = force(points.reshape(-1, 3), context.state.time)[:, a].reshape(points.shape[:3])
+            context.velocity[a][:] += (context.dt * along).astype(np.float32)
+
+
+def extrapolate(context: StepContext) -> None:
+    """Continue the liquid's velocity as far as particles may go, and keep what separating walls have let go."""
+    setting, problem = context.setting, context.problem
+    layers, freed = math.ceil(setting.scene.time.cfl) + 2, None if problem.walls is None else problem.walls.freed
+    around_liquid(context, layers, stick=setting.viscous, freed=freed)
+    if freed is not None:
+        context.state.freed = (np.argwhere(freed) + context.grid.lo).astype(np.int32)
+    context.speed = fastest(context.velocity)
+    if not math.isfinite(context.speed):
+        raise SolverError("a velocity is not finite")
+
+
+def around_liquid(context: StepContext, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
+    """Continue the liquid's velocity `layers` samples outwards; see `physics.velocity`."""
+    solid, walls = context.solid, wall_velocity(context.solid, context.bodies)
+    around = LiquidSurroundings(context.grid, solid, walls, context.problem.wet, context.reached)
+    around.extend(context.velocity, layers, stick=stick, freed=freed)
+
+
+def output_fields(context: StepContext) -> None:
+    """Keep what `output.fields` asks for."""
+    setting, grid = context.setting, context.grid
+    u, v, w = context.velocity
+    pressure = (context.q * (setting.density * setting.dx / context.dt)).astype(np.float32)
+    own = {"phi": context.phi, "u": u, "v": v, "w": w, "p": pressure, "corner": grid.corner, "dx": np.array(grid.dx)}
+    context.state.fields = own | context.fields
+
+
+def transfer_to_particles(context: StepContext) -> None:
+    """The velocity of the faces, or what the step changed of it, to the particles."""
+    particles, grid, velocity = context.state.particles, context.grid, context.velocity
+    if context.before is None:
+        transfer.to_particles_apic(particles, grid, velocity)
+    else:
+        transfer.to_particles_flip(particles, grid, velocity, context.before, context.setting.scene.solver.flip_ratio)
+    context.before = None
+
+
+def fastest(velocity: Staggered) -> float:
+    """Bound on the speed: the length of the largest components [m/s]."""
+    return math.sqrt(sum(max(float(u.max()), -float(u.min())) ** 2 for u in velocity))
