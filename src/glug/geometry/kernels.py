@@ -198,53 +198,48 @@ def eikonal(a, b, c, h):
 def seed_distance(phi, out, fixed):
     """|phi| at the samples next to the zero level, which they keep; FAR elsewhere."""
     ni, nj, nk = phi.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                inside = phi[i, j, k] < np.float32(0.0)
-                touched = (
-                    (i > 0 and (phi[i - 1, j, k] < np.float32(0.0)) != inside)
-                    or (i < ni - 1 and (phi[i + 1, j, k] < np.float32(0.0)) != inside)
-                    or (j > 0 and (phi[i, j - 1, k] < np.float32(0.0)) != inside)
-                    or (j < nj - 1 and (phi[i, j + 1, k] < np.float32(0.0)) != inside)
-                    or (k > 0 and (phi[i, j, k - 1] < np.float32(0.0)) != inside)
-                    or (k < nk - 1 and (phi[i, j, k + 1] < np.float32(0.0)) != inside)
-                )
-                fixed[i, j, k] = touched
-                out[i, j, k] = abs(phi[i, j, k]) if touched else FAR
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            inside = phi[i, j, k] < np.float32(0.0)
+            touched = (
+                (i > 0 and (phi[i - 1, j, k] < np.float32(0.0)) != inside)
+                or (i < ni - 1 and (phi[i + 1, j, k] < np.float32(0.0)) != inside)
+                or (j > 0 and (phi[i, j - 1, k] < np.float32(0.0)) != inside)
+                or (j < nj - 1 and (phi[i, j + 1, k] < np.float32(0.0)) != inside)
+                or (k > 0 and (phi[i, j, k - 1] < np.float32(0.0)) != inside)
+                or (k < nk - 1 and (phi[i, j, k + 1] < np.float32(0.0)) != inside)
+            )
+            fixed[i, j, k] = touched
+            out[i, j, k] = abs(phi[i, j, k]) if touched else FAR
 
 
 @kernel(parallel=True)
 def relax_distance(d, fixed, h, reach, out):
     """One Jacobi pass of the eikonal equation, for samples closer than `reach`; returns nothing."""
     ni, nj, nk = d.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                if fixed[i, j, k]:
-                    out[i, j, k] = d[i, j, k]
-                    continue
-                a = min(d[max(i - 1, 0), j, k], d[min(i + 1, ni - 1), j, k])
-                b = min(d[i, max(j - 1, 0), k], d[i, min(j + 1, nj - 1), k])
-                c = min(d[i, j, max(k - 1, 0)], d[i, j, min(k + 1, nk - 1)])
-                if min(a, min(b, c)) >= reach:
-                    out[i, j, k] = FAR
-                else:
-                    out[i, j, k] = min(d[i, j, k], eikonal(a, b, c, h))
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            if fixed[i, j, k]:
+                out[i, j, k] = d[i, j, k]
+                continue
+            a = min(d[max(i - 1, 0), j, k], d[min(i + 1, ni - 1), j, k])
+            b = min(d[i, max(j - 1, 0), k], d[i, min(j + 1, nj - 1), k])
+            c = min(d[i, j, max(k - 1, 0)], d[i, j, min(k + 1, nk - 1)])
+            if min(a, min(b, c)) >= reach:
+                out[i, j, k] = FAR
+            else:
+                out[i, j, k] = min(d[i, j, k], eikonal(a, b, c, h))
 
 
 @kernel(parallel=True)
 def sign_distance(d, phi, reach):
     """Give the unsigned distance the sign of phi, in place in phi; |phi| is at most `reach`."""
-    ni, nj, nk = d.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                m = min(d[i, j, k], reach)
-                phi[i, j, k] = -m if phi[i, j, k] < np.float32(0.0) else m
+    distance, signed = d.reshape(-1), phi.reshape(-1)
+    for n in prange(signed.size):
+        m = min(distance[n], reach)
+        signed[n] = -m if signed[n] < np.float32(0.0) else m
 
 
 # -- liquid distance from particles ----------------------------------------------------------------------
@@ -313,38 +308,36 @@ def distance_from_fraction(fraction, reach, dense, sparse, slope, radius, out):
     Measured against its own core, a thread of liquid that is thin or thinly sampled keeps its width.
     """
     ni, nj, nk = fraction.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = fraction[i, j, k]
-                if c > np.float32(0.0) and c < dense:
-                    core = c
-                    for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
-                        for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
-                            for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
-                                core = max(core, fraction[p, q, r])
-                    c /= min(max(core / dense, sparse), np.float32(1.0))
-                out[i, j, k] = radius * depth_from_fraction(c, slope)
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            c = fraction[i, j, k]
+            if c > np.float32(0.0) and c < dense:
+                core = c
+                for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
+                    for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
+                        for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
+                            core = max(core, fraction[p, q, r])
+                c /= min(max(core / dense, sparse), np.float32(1.0))
+            out[i, j, k] = radius * depth_from_fraction(c, slope)
 
 
 @kernel(parallel=True)
 def smooth(field, out):
     """Mean of every sample and its six neighbours' mean: a small blur that keeps linear fields."""
     ni, nj, nk = field.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                m = (
-                    field[max(i - 1, 0), j, k]
-                    + field[min(i + 1, ni - 1), j, k]
-                    + field[i, max(j - 1, 0), k]
-                    + field[i, min(j + 1, nj - 1), k]
-                    + field[i, j, max(k - 1, 0)]
-                    + field[i, j, min(k + 1, nk - 1)]
-                )
-                out[i, j, k] = np.float32(0.5) * field[i, j, k] + m * np.float32(1.0 / 12.0)
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            m = (
+                field[max(i - 1, 0), j, k]
+                + field[min(i + 1, ni - 1), j, k]
+                + field[i, max(j - 1, 0), k]
+                + field[i, min(j + 1, nj - 1), k]
+                + field[i, j, max(k - 1, 0)]
+                + field[i, j, min(k + 1, nk - 1)]
+            )
+            out[i, j, k] = np.float32(0.5) * field[i, j, k] + m * np.float32(1.0 / 12.0)
 
 
 @kernel(inline=True)
@@ -421,14 +414,13 @@ def subtract_solid(phi, nodes, scale):
     """phi = max(phi, -solid distance) in place; samples as in `extend_into_solid`."""
     ni, nj, nk = phi.shape
     half = np.float32(0.5)
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                x = (np.float32(i) + half) * scale
-                y = (np.float32(j) + half) * scale
-                z = (np.float32(k) + half) * scale
-                phi[i, j, k] = max(phi[i, j, k], -trilinear(nodes, x, y, z))
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            x = (np.float32(i) + half) * scale
+            y = (np.float32(j) + half) * scale
+            z = (np.float32(k) + half) * scale
+            phi[i, j, k] = max(phi[i, j, k], -trilinear(nodes, x, y, z))
 
 
 @kernel(parallel=True)

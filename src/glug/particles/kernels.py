@@ -164,34 +164,27 @@ def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, 
 @kernel(parallel=True)
 def normalise(field, weight, least):
     """field /= weight where weight > least, else zero; weight becomes 1 or 0."""
-    ni, nj, nk = field.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                m = weight[i, j, k]
-                if m > least:
-                    field[i, j, k] /= m
-                    weight[i, j, k] = np.float32(1.0)
-                else:
-                    field[i, j, k] = np.float32(0.0)
-                    weight[i, j, k] = np.float32(0.0)
+    values, weights = field.reshape(-1), weight.reshape(-1)
+    for n in prange(values.size):
+        m = weights[n]
+        if m > least:
+            values[n] /= m
+            weights[n] = np.float32(1.0)
+        else:
+            values[n] = np.float32(0.0)
+            weights[n] = np.float32(0.0)
 
 
 @kernel(parallel=True)
-def cell_means(values, start, shape, missing, out):
+def cell_means(values, start, missing, out):
     """Mean over the particles of each cell, `missing` where there is none."""
-    ni, nj, nk = shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = (i * nj + j) * nk + k
-                total = np.float32(0.0)
-                for n in range(start[c], start[c + 1]):
-                    total += values[n, 0]
-                count = start[c + 1] - start[c]
-                out[i, j, k] = total / np.float32(count) if count > 0 else missing
+    means = out.reshape(-1)
+    for c in prange(means.size):
+        total = np.float32(0.0)
+        for n in range(start[c], start[c + 1]):
+            total += values[n, 0]
+        count = start[c + 1] - start[c]
+        means[c] = total / np.float32(count) if count > 0 else missing
 
 
 # -- transfer to the particles ----------------------------------------------------------------------------

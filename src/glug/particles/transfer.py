@@ -57,7 +57,7 @@ def to_particles_apic(particles: Particles, grid: Grid, velocity: Staggered) -> 
 def cell_means(values: np.ndarray, particles: Particles, grid: Grid, missing: float) -> np.ndarray:
     """Mean of a particle attribute over each cell; `missing` in cells without particles."""
     out = grid.scalar()
-    kernels.cell_means(values, particles.start, grid.shape, np.float32(missing), out)
+    kernels.cell_means(values, particles.start, np.float32(missing), out)
     return out
 
 
