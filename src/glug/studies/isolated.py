@@ -32,6 +32,12 @@ def call(target: str, /, **arguments: Any) -> Any:
     raise GlugError(f"{target} failed in its own process: {reason}")
 
 
+def named(target: str) -> Any:
+    """The function that `package.module:function` names."""
+    module, function = target.split(":")
+    return getattr(import_module(module), function)
+
+
 def peak_bytes() -> int:
     """The most memory this process has had resident so far [bytes]."""
     status = Path("/proc/self/status")
@@ -56,8 +62,7 @@ def resident_bytes() -> int:
 
 def _main() -> None:
     keep_memory()
-    module, function = sys.argv[1].split(":")
-    result = getattr(import_module(module), function)(**json.load(sys.stdin))
+    result = named(sys.argv[1])(**json.load(sys.stdin))
     print(_RESULT + json.dumps(result), flush=True)
 
 

@@ -7,13 +7,12 @@ included, because peak memory never falls.
 from typing import Any
 
 from glug.studies import isolated
+from glug.studies.bench.step import BYTES_PER_CELL, BYTES_PER_PARTICLE
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
 # Scene, cells along the longest side, frames: until the liquid has spread.
 CASES = (("dam-break", 128, 20), ("honey-coil", 96, 60), ("melting", 64, 24), ("water-drop", 80, 16))
-BYTES_PER_PARTICLE = 160
-BYTES_PER_CELL = 250
 
 
 def measure(scene_name: str, resolution: int, frames: int) -> dict[str, Any]:

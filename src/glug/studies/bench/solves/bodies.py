@@ -6,13 +6,12 @@ when they are known, for the same geometry? Densities are 0.5 to 2 times the wat
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from glug.physics.pressure.problem import PressureProblem
 from glug.solvers.limits import SolveLimits
-from glug.studies import isolated
+from glug.studies.bench.solves.measured import Result, alone, numbers, row
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
@@ -22,20 +21,17 @@ LIMIT, TOLERANCE = 500, 1e-5
 REPEATS = 7
 
 
-def measure(n: int, case: str, threads: int) -> dict[str, Any]:
+def measure(n: int, case: str) -> Result:
     """Project in this process; the best of seven, after one on a small grid that compiles."""
-    from glug.jit import set_threads
     from glug.studies.problems.systems import crowded_tank
 
-    set_threads(threads)
     light = case.startswith("light")
     _run(crowded_tank(24, 4, light), case)
     problem = crowded_tank(n, COUNT, light)
-    best = min((_run(problem, case) for _ in range(REPEATS)), key=lambda r: r["seconds"])
-    return {**best, "peak": isolated.peak_bytes()}
+    return min((_run(problem, case) for _ in range(REPEATS)), key=lambda r: r["seconds"])
 
 
-def _run(problem: PressureProblem, case: str) -> dict[str, Any]:
+def _run(problem: PressureProblem, case: str) -> Result:
     """One projection of a random velocity; everything that follows from the geometry is made anew."""
     bodies = problem.bodies
     rng = np.random.default_rng(2)
@@ -48,13 +44,7 @@ def _run(problem: PressureProblem, case: str) -> dict[str, Any]:
     begin = time.perf_counter()
     u, v, w = velocity
     _, stats = fresh.project((u, v, w), SolveLimits(TOLERANCE, LIMIT))
-    return {
-        "iterations": stats.iterations,
-        "residual": stats.residual,
-        "seconds": time.perf_counter() - begin,
-        "setup": stats.setup_seconds,
-        "unknowns": stats.unknowns,
-    }
+    return {**numbers(stats), "seconds": time.perf_counter() - begin}
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
@@ -63,23 +53,10 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     rows, lines = [], [["bodies", "iterations", "projection s", "over known", "GB", "residual"]]
     known = None
     for case in CASES if options.solver is None else (options.solver,):
-        r = isolated.call(f"{__name__}:measure", n=n, case=case, threads=threads)
+        r = alone(measure, threads, n=n, case=case)
         known = r["seconds"] if case == "known" else known
         over = f"{r['seconds'] / known:.2f}" if known else "-"
-        rows.append(
-            BenchRow(
-                "bodies/tank",
-                case,
-                n,
-                dofs=r["unknowns"],
-                threads=threads,
-                iterations=r["iterations"],
-                seconds=r["seconds"],
-                setup_seconds=r["setup"],
-                peak_gb=r["peak"] / 1e9,
-                residual=r["residual"],
-            )
-        )
+        rows.append(row("bodies/tank", case, n, threads, r))
         figures = [f"{r['seconds']:.3f}", over, f"{r['peak'] / 1e9:.2f}", f"{r['residual']:.1e}"]
         lines.append([case, str(r["iterations"]), *figures])
     options.say(aligned(lines))

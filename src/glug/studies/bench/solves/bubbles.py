@@ -10,16 +10,14 @@ the former's is the domain. Finding and naming the air counts as pressure, keepi
 """
 
 import time
-from typing import Any
 
 import numpy as np
 
 from glug.errors import InputError
 from glug.solvers.limits import SolveLimits
-from glug.studies import isolated
 from glug.studies.bench.solves import sinking_bubble as sinking_solve
 from glug.studies.bench.solves import tiles as tile_solve
-from glug.studies.bench.solves.viscosity import row
+from glug.studies.bench.solves.measured import Result, alone, faster, numbers, row
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
@@ -64,7 +62,7 @@ def column(n: int):  # type: ignore[no-untyped-def]
     return grid, phi, solid
 
 
-def _solve(n: int, case: str) -> dict[str, Any]:
+def _solve(n: int, case: str) -> Result:
     from glug.physics.air.two_phase import affine_air, two_phase_problem
     from glug.physics.pressure.problem import PressureProblem
     from glug.physics.pressure.solvers import SOLVERS
@@ -89,8 +87,7 @@ def _solve(n: int, case: str) -> dict[str, Any]:
     begin = time.perf_counter()
     _, stats = projection.project(velocity, SolveLimits(TOLERANCE, LIMIT), solver=SOLVERS[solver])
     return {
-        "iterations": stats.iterations,
-        "residual": stats.residual,
+        **numbers(stats),
         "seconds": time.perf_counter() - begin - stats.setup_seconds,
         "setup": setup + stats.setup_seconds,
         "unknowns": stats.unknowns + (bubbles if air == "constraint" else 0),
@@ -98,24 +95,18 @@ def _solve(n: int, case: str) -> dict[str, Any]:
     }
 
 
-def measure(n: int, case: str, threads: int) -> dict[str, Any]:
+def measure(n: int, case: str) -> Result:
     """The faster of two solves in this process, after a small one that loads or compiles the kernels."""
-    from glug.jit import set_threads
-
-    set_threads(threads)
     _solve(32, case)
-    found = min((_solve(n, case) for _ in range(2)), key=lambda r: r["seconds"] + r["setup"])
-    return {**found, "peak": isolated.peak_bytes()}
+    return faster(_solve(n, case), _solve(n, case))
 
 
-def measure_cooler(n: int, threads: int) -> dict[str, Any]:
+def measure_cooler(n: int) -> Result:
     """Seconds of every stage, and iterations, of steps with bubbles and in a vacuum from the same particles."""
-    from glug.jit import set_threads
     from glug.scene import load
     from glug.simulation import Simulation
     from glug.simulation.state import State
 
-    set_threads(threads)
     runs = {air: Simulation(load("water-cooler", {"domain.resolution": n, "solver.air": air})) for air in AIRS}
     simulation = runs["constraint"]
     found: dict[str, list[dict[str, float]]] = {air: [] for air in AIRS}
@@ -156,7 +147,7 @@ def _column(options: BenchOptions) -> list[BenchRow]:
     head = ["case", "unknowns", "bubbles", "iterations", "set-up s", "solve s", "GB", "residual"]
     rows, lines = [], [head]
     for case in CASES if options.solver not in CASES else (options.solver,):
-        r = isolated.call(f"{__name__}:measure", n=n, case=case, threads=threads)
+        r = alone(measure, threads, n=n, case=case)
         rows.append(row(f"column/{case}", case, n, threads, r))
         seconds = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{r['peak'] / 1e9:.2f}", f"{r['residual']:.1e}"]
         lines.append([case, str(r["unknowns"]), str(r["bubbles"]), str(r["iterations"]), *seconds])
@@ -194,7 +185,7 @@ def _verdict(rows: dict[str, BenchRow]) -> str:
 
 def _cooler(options: BenchOptions, threads: int) -> list[BenchRow]:
     n = min(options.resolution or COOLER, COOLER)
-    found = isolated.call(f"{__name__}:measure_cooler", n=n, threads=threads)
+    found = alone(measure_cooler, threads, n=n)
 
     def total(air: str, *names: str) -> float:
         return float(sum(moment.get(name, 0.0) for moment in found[air] for name in names))

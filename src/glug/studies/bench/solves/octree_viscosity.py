@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from glug.studies import isolated
-from glug.studies.bench.solves.viscosity import chosen
+from glug.studies.bench.solves.measured import Result, alone, chosen, row
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
@@ -55,23 +55,21 @@ def capture(case: str, n: int, path: str) -> None:
     Path(path).write_bytes(pickle.dumps(frame(case, n)))
 
 
-def measure(case: str, n: int, solver: str, threads: int, path: str | None) -> dict[str, Any]:
+def measure(case: str, n: int, solver: str, path: str | None) -> Result:
     """One viscous step in this process, after one that stops at once but takes as much memory."""
     import pickle
 
-    from glug.jit import set_threads
     from glug.studies.problems.octree import figure, frame
 
-    set_threads(threads)
     _step(figure(32), solver, LIMIT)  # loads or compiles the kernels
     problem = frame(case, n) if path is None else pickle.loads(Path(path).read_bytes())
     before = isolated.resident_bytes()
     _step(problem, solver, 1)
     result = _step(problem, solver, LIMIT)
-    return {**result, "voxels": problem.voxels, "bytes": isolated.peak_bytes() - before, "peak": isolated.peak_bytes()}
+    return {**result, "voxels": problem.voxels, "bytes": isolated.peak_bytes() - before}
 
 
-def _step(frame: Any, solver: str, most: int) -> dict[str, Any]:
+def _step(frame: Any, solver: str, most: int) -> Result:
     from glug.grids.regular import copied
     from glug.physics.viscosity.octree.problem import OctreeViscosity
     from glug.physics.viscosity.problem import ViscosityProblem
@@ -140,7 +138,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     cases = [(case, sizes[case]) for case in chosen("case", options.case, usual, sizes)]
     solvers = chosen("solver", options.solver, SOLVERS, SOLVERS if options.solver != COUNT else (COUNT,))
     if solvers == (COUNT,):
-        return [row for case, n in cases for row in _counted(case, n, options)]
+        return [counted for case, n in cases for counted in _counted(case, n, options)]
     threads = max(options.threads)
     lines, rows = [HEAD], []
     for case, n in cases:
@@ -151,8 +149,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
                 isolated.call(f"{__name__}:capture", case=case, n=n, path=path)
             found = {}
             for solver in mine:
-                arguments = {"case": case, "n": n, "solver": solver, "threads": threads, "path": path}
-                found[solver] = r = isolated.call(f"{__name__}:measure", **arguments)
+                found[solver] = r = alone(measure, threads, case=case, n=n, solver=solver, path=path)
                 lines.append(_line(f"{case} {n}", solver, r, found.get("tree-1-level")))
                 options.say(aligned([HEAD, lines[-1]]))
                 rows.append(_row(case, n, solver, threads, r))
@@ -171,7 +168,7 @@ def _counted(case: str, n: int, options: BenchOptions) -> list[BenchRow]:
     return [BenchRow(f"{case}/viscosity", f"{COUNT}-{name}", n, dofs=r[name]) for name in ("regular", "octree")]
 
 
-def _line(case: str, solver: str, r: dict[str, Any], regular: dict[str, Any] | None) -> list[str]:
+def _line(case: str, solver: str, r: Result, regular: Result | None) -> list[str]:
     unknowns, seconds = r["unknowns"], r["seconds"]
     fewer = f"{regular['unknowns'] / unknowns:.2f}" if regular else "-"
     per_row = f"{r['entries'] / unknowns:.2f}" if r["entries"] else "-"
@@ -182,7 +179,7 @@ def _line(case: str, solver: str, r: dict[str, Any], regular: dict[str, Any] | N
     return [case, solver, *numbers, f"{r['total']:.2f}", rate, product, f"{r['bytes'] / unknowns:.0f}"]
 
 
-def _gain(case: str, found: dict[str, dict[str, Any]]) -> str:
+def _gain(case: str, found: dict[str, Result]) -> str:
     """How much faster trees are than one without coarsening, and multigrid on them than on the regular grid."""
     text = []
     for name, other in (("octree", "tree-1-level"), ("octree-multigrid", "regular-multigrid")):
@@ -193,20 +190,16 @@ def _gain(case: str, found: dict[str, dict[str, Any]]) -> str:
     return f"{case}: {'; '.join(text)}" if text else ""
 
 
-def _row(case: str, n: int, solver: str, threads: int, r: dict[str, Any]) -> BenchRow:
-    return BenchRow(
+def _row(case: str, n: int, solver: str, threads: int, r: Result) -> BenchRow:
+    solve, unknowns = r["seconds"]["solve"], r["unknowns"]
+    return row(
         f"{case}/viscosity",
         solver,
         n,
-        dofs=r["unknowns"],
-        threads=threads,
-        iterations=r["iterations"],
-        seconds=r["seconds"]["solve"],
-        setup_seconds=r["total"] - r["seconds"]["solve"],
-        peak_gb=r["peak"] / 1e9,
-        residual=r["residual"],
+        threads,
+        {**r, "seconds": solve, "setup": r["total"] - solve},
         voxels=r["voxels"],
-        per_row=r["entries"] / r["unknowns"] if r["entries"] else None,
-        bytes_per_dof=r["bytes"] / r["unknowns"],
+        per_row=r["entries"] / unknowns if r["entries"] else None,
+        bytes_per_dof=r["bytes"] / unknowns,
         stages=r["seconds"],
     )

@@ -1,20 +1,16 @@
 """`glug bench pressure-solve`: projections of a splash with hundreds of droplets and of mazes, by every solver.
 
 It answers one question: how many core-microseconds does an unknown cost, to a recomputed residual of 1e-6 of the
-right-hand side's, set-up included? Timed as `viscosity_solve` does.
+right-hand side's, set-up included? Timed as `viscosity-solve` is.
 """
-
-from typing import Any
 
 import numpy as np
 
 from glug.solvers.limits import SolveLimits
-from glug.studies import isolated
-from glug.studies.bench.solves.viscosity import (
+from glug.studies.bench.solves.measured import (
     HEADER,
-    LIMIT,
-    RESOLUTION,
-    TOLERANCE,
+    Result,
+    alone,
     chosen,
     curve,
     draw,
@@ -23,6 +19,7 @@ from glug.studies.bench.solves.viscosity import (
     numbers,
     row,
 )
+from glug.studies.bench.solves.viscosity import LIMIT, RESOLUTION, TOLERANCE
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 from glug.view.plot import Line
@@ -30,15 +27,12 @@ from glug.view.plot import Line
 SOLVERS = {"default": "multigrid", "jacobi-cg": "jacobi-cg", "ic-cg": "ic-cg"}
 
 
-def measure(n: int, solver: str, case: str, threads: int) -> dict[str, Any]:
-    """Solve once in this process; set-up is what follows the links."""
-    from glug.jit import set_threads
-
-    set_threads(threads)
+def measure(n: int, solver: str, case: str) -> Result:
+    """Solve in this process; set-up is what follows the links."""
     return fastest(lambda size: _solve(size, solver, case), n)
 
 
-def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
+def _solve(n: int, solver: str, case: str) -> Result:
     from glug.solvers.cg import solve_with_fallback, zeros_like
     from glug.studies.problems.pressure import CASES
 
@@ -50,7 +44,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
     choices = problem.preconditioners(SOLVERS[solver])
     residuals: list[float] = []
     stats = solve_with_fallback(problem.system, choices, b, x, SolveLimits(TOLERANCE, LIMIT), residuals=residuals)
-    return {**numbers(stats, residuals), "unknowns": stats.unknowns}
+    return numbers(stats, residuals)
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
@@ -64,7 +58,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     curves: dict[str, list[Line]] = {case: [] for case in cases}
     for case in cases:
         for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
-            r = isolated.call(f"{__name__}:measure", n=n, solver=solver, case=case, threads=threads)
+            r = alone(measure, threads, n=n, solver=solver, case=case)
             rows.append(row(f"pressure/{case}", solver, n, threads, r))
             lines.append([case, solver, *figures(r, threads)])
             curves[case] += curve(solver, r, threads)

@@ -6,15 +6,13 @@ freed, and a velocity that differs by a twentieth. The table also says how well 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.pressure.problem import PressureProblem
 from glug.solvers.limits import SolveLimits
-from glug.studies import isolated
-from glug.studies.bench.solves.viscosity import row
+from glug.studies.bench.solves.measured import Result, alone, numbers, row
 from glug.studies.problems.systems import splash
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -60,16 +58,13 @@ def waves(grid: Grid, seed: int, count: int = 5) -> Staggered:
     return components[0], components[1], components[2]
 
 
-def measure(n: int, case: str, threads: int) -> dict[str, Any]:
+def measure(n: int, case: str) -> Result:
     """Solve once in this process, after a small one that loads or compiles the kernels."""
-    from glug.jit import set_threads
-
-    set_threads(threads)
     _run(24, case)
-    return {**_run(n, case), "peak": isolated.peak_bytes()}
+    return _run(n, case)
 
 
-def _run(n: int, case: str) -> dict[str, Any]:
+def _run(n: int, case: str) -> Result:
     problem = splash(n, separating=case != "ordinary")
     velocity, change = waves(problem.grid, 2), waves(problem.grid, 3)
     if case == "warm":
@@ -79,13 +74,7 @@ def _run(n: int, case: str) -> dict[str, Any]:
             u += np.float32(0.05) * d
     after = _copy(velocity)
     q, stats = problem.project(after, SolveLimits(TOLERANCE, 1000))
-    found: dict[str, Any] = {
-        "iterations": stats.iterations,
-        "residual": stats.residual,
-        "seconds": stats.seconds,
-        "setup": stats.setup_seconds,
-        "unknowns": stats.unknowns,
-    }
+    found = numbers(stats)
     if problem.walls is not None and problem.walls.freed is not None:
         found["freed"] = int(problem.walls.freed.sum())
         found["conditions"] = vars(Conditions.measure(problem, q, velocity, after))
@@ -102,7 +91,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     head = ["walls", "iterations", "set-up s", "solve s", "x ordinary", "freed", "least p", "least opening", "product"]
     rows, lines, ordinary = [], [head], 0.0
     for case in CASES:
-        r = isolated.call(f"{__name__}:measure", n=n, case=case, threads=threads)
+        r = alone(measure, threads, n=n, case=case)
         rows.append(row("separation/splash", case, n, threads, r))
         total = r["setup"] + r["seconds"]
         ordinary = ordinary or total

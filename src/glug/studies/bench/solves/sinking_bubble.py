@@ -6,10 +6,9 @@ times with tiles in both. Here are all pairs of matrix and preconditioner, so th
 """
 
 import time
-from typing import Any
 
 from glug.solvers.limits import SolveLimits
-from glug.studies import isolated
+from glug.studies.bench.solves.measured import Result, alone, faster, numbers, row
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
@@ -25,16 +24,13 @@ CASES = {
 }
 
 
-def measure(n: int, threads: int) -> dict[str, dict[str, float]]:
-    """Of every case the faster of two projections, after one of a coarse grid that loads or compiles the kernels."""
-    from glug.jit import set_threads
-
-    set_threads(threads)
+def measure(n: int) -> Result:
+    """Of all `cases` the faster of two projections, after one of a coarse grid that loads or compiles the kernels."""
     _solve_all(COARSE, repeat=1)
-    return _solve_all(n, repeat=2)
+    return {"cases": _solve_all(n, repeat=2)}
 
 
-def _solve_all(n: int, repeat: int) -> dict[str, dict[str, float]]:
+def _solve_all(n: int, repeat: int) -> dict[str, Result]:
     from glug.grids.regular import copied
     from glug.physics.affine.projection import Depths
     from glug.physics.pressure.problem import PressureProblem
@@ -50,7 +46,7 @@ def _solve_all(n: int, repeat: int) -> dict[str, dict[str, float]]:
     grid, solid, heavy = context.grid, context.solid, context.liquids[1]
     limits = SolveLimits(simulation.scene.solver.tolerance.pressure, 5000)
 
-    def solve(where: str, tile: int, band: int, solver: str) -> dict[str, float]:
+    def solve(where: str, tile: int, band: int, solver: str) -> Result:
         problem = PressureProblem.build(grid, context.phi, solid, mobility=context.mobility)
         wet = problem.liquid > 0
         parts = {"heavy": [wet & (heavy < 0)], "both": [wet & (heavy < 0), wet & (heavy >= 0)]}
@@ -59,26 +55,23 @@ def _solve_all(n: int, repeat: int) -> dict[str, dict[str, float]]:
         if where:
             problem = problem.with_affine_regions([Depths(cells, band, tile) for cells in parts[where]])
         _, stats = problem.project(velocity, limits, solver=SOLVERS[solver])
-        total = time.perf_counter() - begin
-        found = {"iterations": stats.iterations, "unknowns": stats.unknowns, "residual": stats.residual}
-        return {**found, "seconds": stats.seconds, "setup": total - stats.seconds, "total": total}
+        return {**numbers(stats), "setup": time.perf_counter() - begin - stats.seconds}
 
     runs = [{case: solve(*options) for case, options in CASES.items()} for _ in range(repeat)]
-    return {case: min((run[case] for run in runs), key=lambda r: r["total"]) for case in CASES}
+    return {case: faster(*(run[case] for run in runs)) for case in CASES}
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
     """A row per case; prints the table."""
     n, threads = options.resolution or RESOLUTION, max(options.threads)
-    found: dict[str, dict[str, Any]] = isolated.call(f"{__name__}:measure", n=n, threads=threads)
+    found = alone(measure, threads, n=n)["cases"]
     slowest = found["two-phase, diagonal"]
     rows, lines = [], [["case", "unknowns", "iterations", "set-up s", "solve s", "faster, set-up included", "residual"]]
     for case, r in found.items():
-        counts = {"dofs": int(r["unknowns"]), "threads": threads, "iterations": r["iterations"]}
-        seconds = {"seconds": r["seconds"], "setup_seconds": r["setup"], "residual": r["residual"]}
-        rows.append(BenchRow(f"sinking-bubble/{case}", CASES[case][3], n, **counts, **seconds))
-        shown = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{slowest['total'] / r['total']:.1f}x"]
-        lines.append([case, str(int(r["unknowns"])), str(int(r["iterations"])), *shown, f"{r['residual']:.1e}"])
+        rows.append(row(f"sinking-bubble/{case}", CASES[case][3], n, threads, r))
+        gain = (slowest["setup"] + slowest["seconds"]) / (r["setup"] + r["seconds"])
+        shown = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{gain:.1f}x"]
+        lines.append([case, str(r["unknowns"]), str(r["iterations"]), *shown, f"{r['residual']:.1e}"])
     options.say(f"sinking-bubble at {n} cells, 10:1 (published: 3.1x with affine regions, 4.1x in both liquids)")
     options.say(aligned(lines))
     return rows

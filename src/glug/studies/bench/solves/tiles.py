@@ -6,12 +6,11 @@ without tiles, which the source did not have for this scene.
 """
 
 import time
-from typing import Any
 
 import numpy as np
 
 from glug.solvers.limits import SolveLimits
-from glug.studies import isolated
+from glug.studies.bench.solves.measured import Result, alone, faster, numbers, row
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
@@ -53,17 +52,13 @@ def pool(deep: int):  # type: ignore[no-untyped-def]
     return problem, velocity
 
 
-def measure(deep: int, case: str, threads: int) -> dict[str, Any]:
+def measure(deep: int, case: str) -> Result:
     """The faster of two projections in this process, after a small one that loads or compiles the kernels."""
-    from glug.jit import set_threads
-
-    set_threads(threads)
     _run(LEAST, case)
-    found = min((_run(deep, case) for _ in range(2)), key=lambda r: r["seconds"] + r["setup"])
-    return {**found, "peak": isolated.peak_bytes()}
+    return faster(_run(deep, case), _run(deep, case))
 
 
-def _run(deep: int, case: str) -> dict[str, Any]:
+def _run(deep: int, case: str) -> Result:
     from glug.physics.affine.projection import Depths
     from glug.physics.pressure.solvers import SOLVERS
 
@@ -74,13 +69,7 @@ def _run(deep: int, case: str) -> dict[str, Any]:
         problem = problem.with_affine_regions([Depths(problem.liquid > 0, band, tile)])
     setup = time.perf_counter() - begin
     _, stats = problem.project(velocity, SolveLimits(TOLERANCE, LIMIT), solver=SOLVERS[solver])
-    return {
-        "iterations": stats.iterations,
-        "residual": stats.residual,
-        "seconds": stats.seconds,
-        "setup": setup + stats.setup_seconds,
-        "unknowns": stats.unknowns,
-    }
+    return {**numbers(stats), "setup": setup + stats.setup_seconds}
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
@@ -89,27 +78,14 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     threads = max(options.threads)
     chosen = [c for c in CASES if options.solver in (None, "all") or options.solver in c] or list(CASES)
     rows, lines = [], [["case", "unknowns", "fewer", "iterations", "set-up s", "solve s", "faster", "GB", "residual"]]
-    regular: dict[str, Any] | None = None
+    regular: Result | None = None
     for case in chosen:
-        r = isolated.call(f"{__name__}:measure", deep=deep, case=case, threads=threads)
+        r = alone(measure, threads, deep=deep, case=case)
         regular = r if case == "regular" else regular
-        rows.append(
-            BenchRow(
-                f"tiles/{case}",
-                CASES[case][2],
-                deep,
-                dofs=r["unknowns"],
-                threads=threads,
-                iterations=r["iterations"],
-                seconds=r["seconds"],
-                setup_seconds=r["setup"],
-                peak_gb=r["peak"] / 1e9,
-                residual=r["residual"],
-            )
-        )
+        rows.append(row(f"tiles/{case}", CASES[case][2], deep, threads, r))
         gains = [f"{regular[k] / r[k]:.1f}x" if regular else "-" for k in ("unknowns", "seconds")]
-        numbers = [str(r["unknowns"]), gains[0], str(r["iterations"]), f"{r['setup']:.2f}", f"{r['seconds']:.2f}"]
-        lines.append([case, *numbers, gains[1], f"{r['peak'] / 1e9:.2f}", f"{r['residual']:.1e}"])
+        counts = [str(r["unknowns"]), gains[0], str(r["iterations"]), f"{r['setup']:.2f}", f"{r['seconds']:.2f}"]
+        lines.append([case, *counts, gains[1], f"{r['peak'] / 1e9:.2f}", f"{r['residual']:.1e}"])
     options.say(aligned(lines))
     fastest = min(rows, key=lambda row: (row.seconds or 0.0) + (row.setup_seconds or 0.0))
     options.say(f"Fastest, set-up included: {fastest.case.removeprefix('tiles/')}. Choose that; tiles save unknowns.")

@@ -6,31 +6,35 @@ fastest of three more solves counts: runs solve step after step, and other progr
 """
 
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
-from glug.errors import InputError
-from glug.output.atomic import replace_file
 from glug.solvers.limits import SolveLimits
-from glug.studies import isolated
+from glug.studies.bench.solves.measured import (
+    HEADER,
+    Result,
+    alone,
+    chosen,
+    curve,
+    draw,
+    fastest,
+    figures,
+    numbers,
+    row,
+)
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
-from glug.view.plot import Line, Panel, plot
+from glug.view.plot import Line
 
 RESOLUTION = 128
 TOLERANCE = 1e-6
 LIMIT = 3000  # iterations
-TIMES, BRIEF = 3, 10.0  # solves, and seconds beyond which there are no more of them
 PUBLISHED_CASES = ("delta", "smooth")
 SOLVERS = ("default", "box", "chebyshev", "jacobi-mg", "jacobi-cg", "ic-cg", "pyamg", "scipy-cg")
 ASSEMBLED = ("ic-cg", "pyamg", "scipy-cg")
 LARGEST_ASSEMBLED = 128  # an assembled matrix of the next size does not fit
 BOX_SWEEPS, BOX_REPEATS = 2, 2
-HEADER = ["case", "solver", "iterations", "set-up s", "solve s", "core-us/unknown", "GB", "residual"]
 
 # Aanjaneya et al. 2019, Table 2, 16 cores: iterations, seconds, GB.
 PUBLISHED = {
@@ -41,27 +45,12 @@ PUBLISHED = {
 PUBLISHED_CORES = 16
 
 
-def measure(n: int, solver: str, case: str, threads: int) -> dict[str, Any]:
-    """Solve once in this process; set-up is from the assembled problem's fields to a solver that is ready."""
-    from glug.jit import set_threads
-
-    set_threads(threads)
+def measure(n: int, solver: str, case: str) -> Result:
+    """Solve in this process; set-up is from the assembled problem's fields to a solver that is ready."""
     return fastest(lambda size: _solve(size, solver, case), n)
 
 
-def fastest(solve: Callable[[int], dict[str, Any]], n: int) -> dict[str, Any]:
-    """The fastest of a few solves of size `n`, one if they take long, and the peak memory of this process."""
-    solve(24)  # loads or compiles the kernels
-    best = solve(n)
-    begin = time.perf_counter()
-    for _ in range(TIMES):
-        if best["setup"] + best["seconds"] + time.perf_counter() - begin > BRIEF:
-            break
-        best = min(best, solve(n), key=lambda r: r["setup"] + r["seconds"])
-    return {**best, "peak": isolated.peak_bytes()}
-
-
-def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
+def _solve(n: int, solver: str, case: str) -> Result:
     from glug.solvers.cg import zeros_like
     from glug.studies.problems.viscosity import CASES
 
@@ -76,7 +65,7 @@ def _solve(n: int, solver: str, case: str) -> dict[str, Any]:
     return {**result, "setup": result["setup"] + ready, "unknowns": system.unknowns}
 
 
-def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) -> dict[str, Any]:
+def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) -> Result:
     from glug.physics.viscosity.boxes import BoxSmoother
     from glug.physics.viscosity.levels import hierarchy
     from glug.physics.viscosity.preconditioners import solve_parts
@@ -102,18 +91,7 @@ def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) ->
     return numbers(stats, residuals)
 
 
-def numbers(stats: Any, residuals: list[float]) -> dict[str, Any]:
-    """What a row and a plot need of a solve."""
-    return {
-        "residuals": residuals,
-        "iterations": stats.iterations,
-        "residual": stats.residual,
-        "seconds": stats.seconds,
-        "setup": stats.setup_seconds,
-    }
-
-
-def _run_assembled(problem: Any, solver: str, b: Any) -> dict[str, Any]:
+def _run_assembled(problem: Any, solver: str, b: Any) -> Result:
     from scipy.sparse.linalg import LinearOperator, cg
 
     from glug.physics.viscosity.strain_rows import strain_rows
@@ -169,7 +147,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
                 rows.append(BenchRow(f"viscosity/{case}", solver, n, threads=threads, skipped=reason))
                 lines.append([case, solver, f"skipped: {reason}", *[""] * 5])
                 continue
-            r = isolated.call(f"{__name__}:measure", n=n, solver=solver, case=case, threads=threads)
+            r = alone(measure, threads, n=n, solver=solver, case=case)
             rows.append(row(f"viscosity/{case}", solver, n, threads, r))
             lines.append([case, solver, *figures(r, threads)])
             curves[case] += curve(solver, r, threads)
@@ -179,55 +157,3 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     if options.plot is not None:
         draw("viscosity", n, curves, options.plot)
     return rows
-
-
-def curve(solver: str, r: dict[str, Any], threads: int) -> list[Line]:
-    """Residual against time, where the solver tells it."""
-    if not r["residuals"]:
-        return []
-    steps = np.linspace(r["setup"], r["setup"] + r["seconds"], len(r["residuals"]))
-    return [Line(solver, list(steps * threads / r["unknowns"] * 1e6), r["residuals"], dots=len(steps) < 20)]
-
-
-def draw(what: str, n: int, curves: dict[str, list[Line]], path: Path) -> None:
-    """A picture of how the residuals of every case fall."""
-    panels = [
-        Panel(f"{what}, {case}, {n} cells", "core-microseconds per unknown", "residual", lines, log_x=True, log_y=True)
-        for case, lines in curves.items()
-        if lines
-    ]
-    picture = Image.fromarray(plot(panels))
-    replace_file(path, lambda file: picture.save(file, "PNG", optimize=True))
-
-
-def chosen(kind: str, wish: str | None, usual: Iterable[str], every: Iterable[str]) -> tuple[str, ...]:
-    """The names that the option `kind` asks for: `usual` if it is not given, `every` for "all"."""
-    if wish is None:
-        return tuple(usual)
-    names = tuple(every)
-    if wish == "all":
-        return names
-    if wish not in names:
-        raise InputError(f"no {kind} of this bench is called '{wish}': there are all, {', '.join(names)}")
-    return (wish,)
-
-
-def row(case: str, solver: str, n: int, threads: int, r: dict[str, Any]) -> BenchRow:
-    return BenchRow(
-        case,
-        solver,
-        n,
-        dofs=r["unknowns"],
-        threads=threads,
-        iterations=r["iterations"],
-        seconds=r["seconds"],
-        setup_seconds=r["setup"],
-        peak_gb=r["peak"] / 1e9,
-        residual=r["residual"],
-    )
-
-
-def figures(r: dict[str, Any], threads: int) -> list[str]:
-    cost = (r["setup"] + r["seconds"]) * threads / r["unknowns"] * 1e6
-    numbers = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{cost:.2f}", f"{r['peak'] / 1e9:.2f}"]
-    return [str(r["iterations"]), *numbers, f"{r['residual']:.1e}"]

@@ -18,6 +18,7 @@ from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.assembled.cycle import AssembledCycle, BandedJacobi, Boxes, Rows, assembled_cg
 from glug.solvers.incomplete import AssembledCholesky
+from glug.studies.bench.solves.measured import Result, chosen, row
 from glug.studies.problems.systems import DELTA_AT, PADDING, StillBall
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -102,7 +103,7 @@ def levels(n: int) -> list[AssembledLevel]:
     return found
 
 
-def measure(n: int, solver: str) -> dict[str, Any]:
+def measure(n: int, solver: str) -> Result:
     """Solve once; set-up is what follows the finest matrix."""
     finest = AssembledLevel(n)
     matrix, b = finest.matrix, finest.delta()
@@ -132,8 +133,6 @@ def measure(n: int, solver: str) -> dict[str, Any]:
 
 def bench(options: BenchOptions) -> list[BenchRow]:
     """A row per grid and solver; prints the table."""
-    from glug.studies.bench.solves.viscosity import chosen
-
     rows, lines = [], [["grid", "solver", "unknowns", "iterations", "published", "set-up s", "solve s", "residual"]]
     for n in (options.resolution,) if options.resolution else GRIDS:
         for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
@@ -142,18 +141,6 @@ def bench(options: BenchOptions) -> list[BenchRow]:
             times = [f"{r['setup']:.2f}", f"{r['seconds']:.2f}", f"{r['residual']:.1e}"]
             counts = [str(r["unknowns"]), str(r["iterations"]), str(published or "-")]
             lines.append([str(n), solver, *counts, *times])
-            rows.append(
-                BenchRow(
-                    "viscosity-2d/delta",
-                    solver,
-                    n,
-                    dofs=r["unknowns"],
-                    threads=1,
-                    iterations=r["iterations"],
-                    seconds=r["seconds"],
-                    setup_seconds=r["setup"],
-                    residual=r["residual"],
-                )
-            )
+            rows.append(row("viscosity-2d/delta", solver, n, 1, r))
     options.say(aligned(lines))
     return rows
