@@ -4,16 +4,16 @@ The reference studies need weights without a discretisation error of their own. 
 cut get exactly 0 or 1, so `fraction > 0` means what it says.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
+from glug.grids.boxes import Boxes, side_fraction
+from glug.grids.mesh import Distance
 from glug.grids.regular import FACES, Grid, Offset
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
-SLACK = 1.5  # a function may understate distances by this factor
-Function = Callable[[np.ndarray], np.ndarray]
 
 
 def ball_fraction(grid: Grid, offset: Offset, radius: float, centre: Sequence[float] = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -29,61 +29,16 @@ def ball_fraction(grid: Grid, offset: Offset, radius: float, centre: Sequence[fl
     return fraction
 
 
-def face_fraction(grid: Grid, axis: int, phi: Function) -> np.ndarray:
-    """Fraction with phi < 0 of every face across `axis`, flat, from phi at the corners of the face.
-
-    In 2D phi counts as linear along the face, in 3D in each of the four triangles between an edge and the middle,
-    where it is the mean of the corners. Exact lengths would do worse: slivers that no node sees spoil the velocities
-    beside them.
-    """
+def face_fraction(grid: Grid, axis: int, phi: Distance) -> np.ndarray:
+    """Fraction with phi < 0 of every face across `axis`, flat, from phi at the corners of the face."""
     points = grid.points(FACES[axis]).reshape(-1, 3)[:, : grid.dim]
-    across = [0.5 * grid.dx * np.eye(grid.dim)[b] for b in range(grid.dim) if b != axis]
-    if grid.dim == 2:
-        return _linear_fraction(np.stack([phi(points - across[0]), phi(points + across[0])]))
-    e, f = across
-    corners = [phi(points + shift) for shift in (-e - f, e - f, e + f, f - e)]
-    middle = 0.25 * np.sum(corners, axis=0)
-    triangles = [_linear_fraction(np.stack([a, b, middle])) for a, b in pairwise([*corners, corners[0]])]
-    return 0.25 * np.sum(triangles, axis=0)
+    return side_fraction(points, np.full(points.shape, grid.dx), axis, phi)
 
 
-def _linear_fraction(values: np.ndarray) -> np.ndarray:
-    """Fraction of a segment or triangle where the linear function with these values (2 or 3, n) is negative."""
-    v = np.sort(values, axis=0)
-    low, high = v[0], v[-1]
-    cut = (low < 0) & (high >= 0)
-    safe = np.where(cut, v, np.linspace(-1.0, 1.0, len(v))[:, None])
-    low, high, middle = safe[0], safe[-1], safe[len(v) // 2]
-    if len(v) == 2:
-        part = low / (low - high)
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            one = low**2 / ((low - middle) * (low - high))
-            two = 1.0 - high**2 / ((high - low) * (high - middle))
-        part = np.where(middle < 0, two, one)
-    return np.where(cut, part, (v[-1] < 0).astype(float))
-
-
-def function_fraction(grid: Grid, offset: Offset, phi: Function, parts: int = 8) -> np.ndarray:
-    """Fraction of the cubes around the samples at `offset` where phi(points) < 0, flat.
-
-    `phi` is about a signed distance. Cubes near its zero are cut into `parts` per axis; in each part it counts as
-    linear across the part along its steepest axis, so that the fraction is a smooth function of the geometry.
-    """
+def function_fraction(grid: Grid, offset: Offset, phi: Distance, parts: int = 8) -> np.ndarray:
+    """Fraction of the cubes around the samples at `offset` where phi(points) < 0, flat; phi is about a distance."""
     points = grid.points(offset).reshape(-1, 3)[:, : grid.dim]
-    value = phi(points)
-    fraction = (value < 0).astype(float)
-    near = np.abs(value) < SLACK * 0.5 * np.sqrt(grid.dim) * grid.dx
-    h = grid.dx / parts
-    steps = (np.arange(parts) + 0.5 - parts / 2) * h
-    shifts = np.stack(np.meshgrid(*[steps] * grid.dim, indexing="ij"), axis=-1).reshape(-1, grid.dim)
-    total = np.zeros(int(near.sum()))
-    for shift in shifts:
-        here = points[near] + shift
-        width = h * sum(np.abs(phi(here + d) - phi(here - d)) / h for d in 0.5 * h * np.eye(grid.dim))
-        total += np.clip(0.5 - phi(here) / np.maximum(width, 1e-12 * h), 0.0, 1.0)
-    fraction[near] = total / len(shifts)
-    return fraction
+    return Boxes(points, np.full(points.shape, grid.dx)).fraction(phi, parts)
 
 
 def _disc_square(low: np.ndarray, high: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -8,10 +8,13 @@ on which the function is linear.
 import numpy as np
 
 from glug.geometry import kernels, kernels_fractions
+from glug.grids.mesh import Fractions
+from glug.grids.operators import Operators
 from glug.grids.regular import Grid, Offset, Staggered
 
 HALF_DIAGONAL = np.sqrt(3.0) / 2.0
 SLACK = 1.05  # sampled distances are not exact
+LEAST_FRACTION = 1e-3  # of a level set: what is smaller counts as nothing, sampled distances know no better
 
 
 def liquid_volume(phi: np.ndarray, grid: Grid, offset: Offset) -> np.ndarray:
@@ -40,3 +43,17 @@ def open_area(nodes: np.ndarray, grid: Grid) -> Staggered:
     areas = grid.staggered()
     kernels.open_areas(nodes, *areas)
     return areas
+
+
+def liquid_fractions(operators: Operators, phi: np.ndarray) -> Fractions:
+    """Liquid fractions of all control volumes from the liquid's distance at cell centres [m]."""
+    return operators.measure(lambda o: _trimmed(liquid_volume(phi, operators.grid, o)))
+
+
+def open_fractions(operators: Operators, nodes: np.ndarray) -> Fractions:
+    """What is not solid of all control volumes, from the solid's distance at cell corners [m]."""
+    return operators.measure(lambda o: _trimmed(1.0 - solid_volume(nodes, operators.grid, o)))
+
+
+def _trimmed(fraction: np.ndarray) -> np.ndarray:
+    return np.where(fraction < LEAST_FRACTION, 0.0, np.minimum(fraction, 1.0))

@@ -1,26 +1,26 @@
-"""The reference operators of the regular grid: D, G and E as `scipy.sparse` matrices, in 2D and 3D.
+"""The regular grid as a mesh: samples, control volumes, D and derivatives as `scipy.sparse` matrices, in 2D and 3D.
 
 Everything is made of one block: the difference of neighbouring samples along one axis, which takes samples at
 an offset to those halfway between them. Vectors are flat: a scalar field in C order; velocities and strains are
-their components one after the other. Lengths are in metres, so the rows are derivatives.
+their components one after the other. Lengths are in metres, so the rows are derivatives; control volumes are dx^dim.
 
     D u = sum_a d_a u_a                   at cell centres      (divergence)
-    G p = (d_a p)_a = -D' p               on faces             (gradient)
     E u = (d_a u_a)_a at centres, (d_b u_a + d_a u_b)_{a<b} at edges     (strain rate; shears doubled)
 
 On the border of the grid a difference takes the missing sample as zero: no liquid may reach it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import combinations
 
 import numpy as np
 from scipy import sparse
+from scipy.ndimage import distance_transform_edt
 
-from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Offset
-
-AXIS = "xyz"
+from glug.grids.boxes import Boxes, lattice_interpolation, side_fraction
+from glug.grids.mesh import Distance, Fractions, axis_pairs
+from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Offset, midway
 
 
 def difference(grid: Grid, offset: Offset, axis: int) -> sparse.csr_matrix:
@@ -39,7 +39,7 @@ def difference(grid: Grid, offset: Offset, axis: int) -> sparse.csr_matrix:
 
 @dataclass(frozen=True)
 class Operators:
-    """Samples and operators of a grid; matrices are made when they are first asked for."""
+    """The `StrainMesh` of a grid; what it holds is made when it is first asked for."""
 
     grid: Grid
 
@@ -47,29 +47,17 @@ class Operators:
     def dim(self) -> int:
         return self.grid.dim
 
+    # -- samples by their offset in a cell -----------------------------------------------------------------
+
     @property
     def faces(self) -> tuple[Offset, ...]:
         """Offsets of the velocity components."""
         return FACES[: self.dim]
 
     @property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The axes of every shear: (0, 1) in 2D; (0, 1), (0, 2), (1, 2) in 3D."""
-        return tuple(combinations(range(self.dim), 2))
-
-    @property
     def edges(self) -> tuple[Offset, ...]:
-        """Offsets of the shears, in the order of `pairs`; in 2D the nodes of the plane."""
-        return tuple(EDGES[3 - a - b] for a, b in self.pairs)
-
-    @property
-    def shear_names(self) -> tuple[str, ...]:
-        return tuple(f"tau_{AXIS[a]}{AXIS[b]}" for a, b in self.pairs)
-
-    @property
-    def face_axis(self) -> np.ndarray:
-        """The axis of every velocity."""
-        return np.repeat(np.arange(self.dim), [self.count(o) for o in self.faces])
+        """Offsets of the shears, pair by pair; in 2D the nodes of the plane."""
+        return tuple(EDGES[3 - a - b] for a, b in axis_pairs(self.dim))
 
     def count(self, offset: Offset) -> int:
         return int(np.prod(self.grid.sample_shape(offset)))
@@ -84,44 +72,96 @@ class Operators:
         parts = np.split(vector, sizes)
         return [part.reshape(self.grid.sample_shape(o)) for part, o in zip(parts, offsets)]
 
-    @cached_property
-    def normal_strains(self) -> list[sparse.csr_matrix]:
-        """d_a u_a at cell centres, for every axis a, over all faces."""
-        return [
-            sparse.hstack([difference(self.grid, o, a) if a == b else self._none(CENTRE, o) for b, o in self._each()])
-            for a in range(self.dim)
-        ]
+    def measure(self, fraction: Callable[[Offset], np.ndarray]) -> Fractions:
+        """From a function that measures the cubes around the samples at an offset."""
+
+        def all_of(offsets: tuple[Offset, ...]) -> np.ndarray:
+            return np.concatenate([np.asarray(fraction(o), dtype=float).ravel() for o in offsets])
+
+        return Fractions(all_of((CENTRE,)), all_of(self.faces), all_of(self.edges))
+
+    # -- the mesh ------------------------------------------------------------------------------------------
 
     @cached_property
-    def shear_strains(self) -> list[sparse.csr_matrix]:
-        """d_b u_a + d_a u_b at the edges of every pair (a, b), over all faces."""
-        rows = []
-        for (a, b), edge in zip(self.pairs, self.edges):
-            along = {a: b, b: a}
-            rows.append(
-                sparse.hstack(
-                    [difference(self.grid, o, along[c]) if c in along else self._none(edge, o) for c, o in self._each()]
-                )
-            )
-        return rows
+    def face_position(self) -> np.ndarray:
+        return np.concatenate([self.points(o) for o in self.faces])
+
+    @cached_property
+    def face_normal(self) -> np.ndarray:
+        return np.repeat(np.eye(self.dim), [self.count(o) for o in self.faces], axis=0)
+
+    @property
+    def face_volume(self) -> np.ndarray:
+        return self._volume(self.faces)
+
+    @property
+    def cell_position(self) -> np.ndarray:
+        return self.points(CENTRE)
+
+    @property
+    def cell_volume(self) -> np.ndarray:
+        return self._volume((CENTRE,))
+
+    @property
+    def edge_position(self) -> np.ndarray:
+        return np.concatenate([self.points(o) for o in self.edges])
+
+    @property
+    def edge_volume(self) -> np.ndarray:
+        return self._volume(self.edges)
+
+    def _volume(self, offsets: tuple[Offset, ...]) -> np.ndarray:
+        return np.full(sum(self.count(o) for o in offsets), self.grid.dx**self.dim)
 
     @cached_property
     def D(self) -> sparse.csr_matrix:
-        """Divergence [1/s] at cell centres."""
-        return sum(self.normal_strains[1:], self.normal_strains[0]).tocsr()
+        """Divergence [1/m] at cell centres."""
+        return sum((self.derivative(a, a) for a in range(1, self.dim)), start=self.derivative(0, 0)).tocsr()
 
-    @cached_property
-    def G(self) -> sparse.csr_matrix:
-        """Gradient of a cell field, on the faces."""
-        return (-self.D.T).tocsr()
+    def derivative(self, component: int, along: int) -> sparse.csr_matrix:
+        """d u_component / d x_along [1/m] at the cells, or at the edges of the pair."""
+        rows = self.count(CENTRE if component == along else EDGES[3 - component - along])
+        blocks = [
+            difference(self.grid, o, along) if a == component else sparse.csr_matrix((rows, self.count(o)))
+            for a, o in enumerate(self.faces)
+        ]
+        return sparse.hstack(blocks, format="csr")
 
-    @cached_property
-    def E(self) -> sparse.csr_matrix:
-        """Strain rates: the normal ones axis by axis, then the doubled shears in the order of `pairs`."""
-        return sparse.vstack([*self.normal_strains, *self.shear_strains], format="csr")
+    def fractions(self, distance: Distance) -> Fractions:
+        return self.measure(lambda o: self._cubes(self.points(o)).fraction(distance))
 
-    def _each(self) -> list[tuple[int, Offset]]:
-        return list(enumerate(self.faces))
+    def _cubes(self, points: np.ndarray) -> Boxes:
+        return Boxes(points, np.full(points.shape, self.grid.dx))
 
-    def _none(self, rows: Offset, columns: Offset) -> sparse.csr_matrix:
-        return sparse.csr_matrix((self.count(rows), self.count(columns)))
+    def open_area(self, distance: Distance) -> np.ndarray:
+        sides = [self._cubes(self.points(o)) for o in self.faces]
+        return np.concatenate([side_fraction(s.middle, s.size, a, distance) for a, s in enumerate(sides)])
+
+    def interpolation(self, points: np.ndarray) -> sparse.csr_matrix:
+        """Multilinear, component by component."""
+        lines = [self.grid.coordinates(o)[: self.dim] for o in self.faces]
+        return sparse.block_diag([lattice_interpolation(x, points) for x in lines], format="csr")
+
+    # -- fields --------------------------------------------------------------------------------------------
+
+    def extrapolated(self, u: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """Every component continued from the nearest face `inside`."""
+        parts = []
+        for values, known in zip(self.split(u, self.faces), self.split(inside, self.faces)):
+            nearest = distance_transform_edt(~known, return_distances=False, return_indices=True)
+            parts.append(values[tuple(nearest)].ravel())
+        return np.concatenate(parts)
+
+    def at_strains(self, field: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A field over the cells at cells and edges, flat: the mean of the cells around an edge."""
+        edges = [_mean_around(field, offset) for offset in self.edges]
+        return field.ravel().astype(np.float64), np.concatenate([e.ravel() for e in edges])
+
+
+def _mean_around(cells: np.ndarray, offset: Offset) -> np.ndarray:
+    out = cells.astype(np.float64)
+    for a, (o, centre) in enumerate(zip(offset, CENTRE)):
+        if o != centre:
+            pad = [(1, 1) if b == a else (0, 0) for b in range(3)]
+            out = midway(np.pad(out, pad, mode="edge"), a)
+    return out

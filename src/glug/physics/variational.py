@@ -1,17 +1,18 @@
 """The one minimisation, assembled: pressure, viscosity and Stokes are the same problem with other rows.
 
-With velocities u on faces and multipliers s (stresses, pressure) on rows B, one step of length dt solves
+With velocities u on faces and multipliers s (stresses, pressure) on rows B of a mesh, one step of length dt solves
 
-    [ P W_F W_L / dt    W_F B' W_L  ] [u]   [ P W_F W_L u* / dt + W_F f ]
-    [ W_L B W_F        -C W_L W_F   ] [s] = [ W_L (W_S B - B W_S) u_BC  ]
+    [ P V_F W_F W_L / dt    W_F B' V W_L  ] [u]   [ P V_F W_F W_L u* / dt + W_F f ]
+    [ W_L V B W_F          -C V W_L W_F   ] [s] = [ W_L V (W_S B - B W_S) u_BC    ]
 
-    f = W_A B' s_BC - B' W_A s_BC
+    f = W_A B' V s_BC - B' V W_A s_BC
 
-(Batty 2010, eq. 4.40 with 4.46-4.49 and 4.42-4.45; the printed signs of all four terms of s_BC in 4.45 are wrong
-and flipped here). P is the density, C the compliance of the rows, W_L the liquid fraction of a sample's control volume
-whatever is solid, W_F the fraction that is not solid whatever is air, W_A = 1 - W_L, W_S = 1 - W_F. The free surface
-carries the traction s_BC (none) and walls the velocity u_BC (none) because of these weights; nothing else is done
-about boundaries.
+(Batty 2010, eq. 4.40 with 4.46-4.49 and 4.42-4.45, where all control volumes are equal; the printed signs of all four
+terms of s_BC in 4.45 are wrong and flipped here). P is the density, C the compliance of the rows, V_F and V the control
+volumes of faces and rows, W_L the liquid fraction of a control volume whatever is solid, W_F the fraction that is not
+solid whatever is air, W_A = 1 - W_L, W_S = 1 - W_F. The free surface carries the traction s_BC (none) and walls the
+velocity u_BC (none) because of these weights; nothing else is done about boundaries. The mesh is any `StrainMesh`
+(any `Mesh` for pressure alone).
 
 Null space (section 4.7). A row that touches a velocity without liquid is dropped and takes its boundary value; a
 velocity that touches a row wholly in the solid is dropped and takes the wall's.
@@ -27,8 +28,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from glug.errors import InputError, SolverError
-from glug.grids.operators import AXIS, Operators
-from glug.physics.weights import Fractions
+from glug.grids.mesh import AXES, Fractions, Mesh, StrainMesh, axis_pairs, normal_strains, shear_strains
 from glug.solvers.assembled.krylov import AMG, DIRECT, solve_general, solve_positive, solve_saddle
 from glug.solvers.stats import SolveStats
 
@@ -40,13 +40,14 @@ FLAT = 1e-11  # of the matrix: a constant pressure that costs less than this bel
 
 @dataclass(frozen=True)
 class Rows:
-    """Constraints B u with multipliers s; `compliance` is C, zero for pressure."""
+    """Constraints B u with multipliers s on a mesh; `compliance` is C, zero for pressure."""
 
+    mesh: Mesh
     B: sparse.csr_matrix
     compliance: sparse.csr_matrix
+    volume: np.ndarray  # V of every row [m^dim]
     liquid: np.ndarray  # W_L of every row
     fluid: np.ndarray  # W_F of every row
-    axis: np.ndarray  # of every velocity
     slices: dict[str, slice] = field(default_factory=dict)  # p, tau_xx, tau_xy, ...
 
     @classmethod
@@ -57,24 +58,25 @@ class Rows:
             slices |= {name: slice(begin + s.start, begin + s.stop) for name, s in part.slices.items()}
             begin += len(part.liquid)
         return cls(
+            parts[0].mesh,
             sparse.vstack([p.B for p in parts], format="csr"),
             sparse.block_diag([p.compliance for p in parts], format="csr"),
+            np.concatenate([p.volume for p in parts]),
             np.concatenate([p.liquid for p in parts]),
             np.concatenate([p.fluid for p in parts]),
-            parts[0].axis,
             slices,
         )
 
 
-def pressure_rows(operators: Operators, liquid: Fractions, fluid: Fractions) -> Rows:
-    """B = -D = G' with the multiplier p, without compliance."""
-    n = len(liquid.cell)
-    B = sparse.csr_matrix(-operators.D)
-    return Rows(B, sparse.csr_matrix((n, n)), liquid.cell, fluid.cell, operators.face_axis, {"p": slice(0, n)})
+def pressure_rows(mesh: Mesh, liquid: np.ndarray, fluid: np.ndarray) -> Rows:
+    """B = -D with the multiplier p, without compliance; `liquid` and `fluid` are the cells' W_L and W_F."""
+    n = len(liquid)
+    B = sparse.csr_matrix(-mesh.D)
+    return Rows(mesh, B, sparse.csr_matrix((n, n)), mesh.cell_volume, liquid, fluid, {"p": slice(0, n)})
 
 
 def stress_rows(
-    operators: Operators,
+    mesh: StrainMesh,
     liquid: Fractions,
     fluid: Fractions,
     viscosity: float | tuple[np.ndarray, np.ndarray],
@@ -87,24 +89,25 @@ def stress_rows(
     the last one is eliminated: d_a u_a - d_z u_z = (tau_aa + sum_b tau_bb) / (2 mu). Shears are always
     d_b u_a + d_a u_b = tau_ab / mu.
     """
-    n, dim = len(liquid.cell), operators.dim
+    n, kept = len(liquid.cell), mesh.dim - 1 if trace_free else mesh.dim
     mu_cell, mu_edge = viscosity if isinstance(viscosity, tuple) else (np.full(n, viscosity), viscosity)
-    normal, kept = operators.normal_strains, dim - 1 if trace_free else dim
-    strains = [normal[a] - normal[-1] for a in range(kept)] if trace_free else list(normal)
+    normal, shears = normal_strains(mesh), shear_strains(mesh)
+    strains = [normal[a] - normal[-1] for a in range(kept)] if trace_free else normal
     pattern = np.eye(kept) + (1.0 if trace_free else 0.0)
     compliance = sparse.kron(pattern, sparse.diags(0.5 / mu_cell))
     shear = sparse.diags(np.broadcast_to(1.0 / np.asarray(mu_edge, dtype=float), len(liquid.edge)))
-    slices = {f"tau_{AXIS[a]}{AXIS[a]}": slice(a * n, (a + 1) * n) for a in range(kept)}
+    slices = {f"tau_{AXES[a]}{AXES[a]}": slice(a * n, (a + 1) * n) for a in range(kept)}
     begin = kept * n
-    for name, edge in zip(operators.shear_names, operators.edges):
-        slices[name] = slice(begin, begin + operators.count(edge))
-        begin = slices[name].stop
+    for (a, b), rows in zip(axis_pairs(mesh.dim), shears):
+        slices[f"tau_{AXES[a]}{AXES[b]}"] = slice(begin, begin + rows.shape[0])
+        begin += rows.shape[0]
     return Rows(
-        sparse.vstack([*strains, *operators.shear_strains], format="csr"),
+        mesh,
+        sparse.vstack([*strains, *shears], format="csr"),
         sparse.block_diag([compliance, shear], format="csr"),
+        np.concatenate([*[mesh.cell_volume] * kept, mesh.edge_volume]),
         np.concatenate([*[liquid.cell] * kept, liquid.edge]),
         np.concatenate([*[fluid.cell] * kept, fluid.edge]),
-        operators.face_axis,
         slices,
     )
 
@@ -137,6 +140,9 @@ class VariationalProblem:
     ):
         self.rows, self.dt = rows, dt
         self.density = np.broadcast_to(np.asarray(density, dtype=float), liquid_face.shape)
+        unit = rows.mesh.face_volume.max()
+        # In units of the largest face's: where all are equal, weights are fractions and nothing more.
+        self.face_volume, self.row_volume = rows.mesh.face_volume / unit, rows.volume / unit
         touches = sparse.csr_matrix(rows.B)
         touches.data = np.ones_like(touches.data)
         lacks_liquid = touches @ (liquid_face == 0.0) > 0
@@ -162,28 +168,32 @@ class VariationalProblem:
 
     @property
     def mobility(self) -> np.ndarray:
-        """dt W_F / (P W_L) of the velocities: what a force does to them."""
+        """dt W_F / (P V_F W_L) of the velocities: what a force does to them."""
         out = np.zeros(len(self.liquid_face))
         m = self.moves
-        out[m] = self.dt * self.fluid_face[m] / (self.density[m] * self.liquid_face[m])
+        out[m] = self.dt * self.fluid_face[m] / self._liquid_mass()[m]
         return out
 
+    def _liquid_mass(self) -> np.ndarray:
+        """P V_F W_L, whatever is solid."""
+        return self.density * self.liquid_face * self.face_volume
+
     def _weighted(self) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-        """W_L B and C W_L W_F over the valid rows."""
-        v = self.valid
+        """W_L V B and C V W_L W_F over the valid rows."""
+        v, volume = self.valid, self.rows.liquid * self.row_volume
         return (
-            sparse.diags(self.rows.liquid[v]) @ self.rows.B[v],
-            sparse.diags((self.rows.liquid * self.rows.fluid)[v]) @ self.rows.compliance[v][:, v],
+            sparse.diags(volume[v]) @ self.rows.B[v],
+            sparse.diags((volume * self.rows.fluid)[v]) @ self.rows.compliance[v][:, v],
         )
 
     def stress_matrix(self) -> sparse.csr_matrix:
-        """C W_L W_F + dt W_L B W_F / (P W_L) B' W_L over the valid rows: symmetric, positive (semi)definite."""
+        """C V W_L W_F + dt W_L V B W_F / (P V_F W_L) B' V W_L over the valid rows: symmetric, positive or nearly."""
         B, C = self._weighted()
         half = B @ sparse.diags(np.sqrt(self.mobility))
         return (C + half @ half.T).tocsr()
 
     def velocity_matrix(self) -> sparse.csr_matrix:
-        """P W_F W_L / dt + W_F B' W_L (C W_L W_F)^-1 W_L B W_F over the moving faces: positive definite."""
+        """P V_F W_F W_L / dt + W_F B' V W_L (C V W_L W_F)^-1 W_L V B W_F over the moving faces: positive definite."""
         B, C = self._weighted()
         return self._with_inertia((B @ sparse.diags(self.fluid_face))[:, self.moves], C)
 
@@ -197,7 +207,7 @@ class VariationalProblem:
         return sparse.bmat([[sparse.diags(self._inertia()[self.moves]), B.T], [B, -C]], format="csr")
 
     def _inertia(self) -> np.ndarray:
-        return self.density * self.fluid_face * self.liquid_face / self.dt
+        return self.density * self.fluid_face * self.liquid_face * self.face_volume / self.dt
 
     # -- solution ------------------------------------------------------------------------------------------
 
@@ -224,14 +234,15 @@ class VariationalProblem:
         u_wall = np.zeros_like(self.liquid_face) if u_wall is None else u_wall
         s_air = np.zeros_like(self.rows.liquid) if s_air is None else s_air
         rows, v, m = self.rows, self.valid, self.moves
-        wall = rows.liquid * ((1.0 - rows.fluid) * (rows.B @ u_wall) - rows.B @ ((1.0 - self.fluid_face) * u_wall))
+        volume = rows.liquid * self.row_volume
+        wall = volume * ((1.0 - rows.fluid) * (rows.B @ u_wall) - rows.B @ ((1.0 - self.fluid_face) * u_wall))
         if divergence is not None:
             p = rows.slices["p"]
-            wall[p] -= rows.liquid[p] * divergence
-        # With s = s_air + ds, all terms of s_air add up to its force -B' s_air, whatever is liquid, and ds has none.
-        wall += rows.liquid * rows.fluid * (rows.compliance @ s_air)
+            wall[p] -= volume[p] * divergence
+        # With s = s_air + ds, all terms of s_air add up to its force -B' V s_air, whatever is liquid, and ds has none.
+        wall += volume * rows.fluid * (rows.compliance @ s_air)
         start = np.array(u_star, dtype=float)
-        start[m] -= self.dt * (rows.B.T @ s_air)[m] / self.density[m]
+        start[m] -= self.dt * (rows.B.T @ (self.row_volume * s_air))[m] / (self.density * self.face_volume)[m]
         s = s_air.copy()
         u = np.where(self.fluid_face > 0.0, start, u_wall)
         stats = NOTHING
@@ -247,7 +258,7 @@ class VariationalProblem:
         if solver not in ("auto", DIRECT, AMG):
             raise InputError(f"no solver is called '{solver}': there are 'auto', '{DIRECT}' and '{AMG}'")
         if solver == "auto":
-            large = self.rows.axis[-1] == 2 and np.count_nonzero(self.valid) > LARGEST_3D
+            large = self.rows.mesh.dim == 3 and np.count_nonzero(self.valid) > LARGEST_3D
             solver = AMG if large else DIRECT
         if form == "auto":
             # Multigrid knows velocities and pressures; stresses it does not smooth.
@@ -259,8 +270,7 @@ class VariationalProblem:
     def _solve_stress(self, start: np.ndarray, wall: np.ndarray, solver: str) -> tuple:
         B = self._weighted()[0][:, self.moves]
         s, stats = self._solve_flat(self.stress_matrix(), B @ (self.fluid_face[self.moves] * start) - wall, solver)
-        m = self.moves
-        return start - self.dt * (B.T @ s) / (self.density[m] * self.liquid_face[m]), s, stats
+        return start - self.dt * (B.T @ s) / self._liquid_mass()[self.moves], s, stats
 
     def _solve_velocity(self, start: np.ndarray, wall: np.ndarray, solver: str) -> tuple:
         B, C = self._weighted()
@@ -291,7 +301,8 @@ class VariationalProblem:
         E, D = B[stiff], B[~stiff]
         C = C[stiff][:, stiff]
         inverse, mass = _inverse(C), self._inertia()[self.moves]
-        liquid, fluid = self.rows.liquid[self.valid][~stiff], self.rows.fluid[self.valid][~stiff]
+        v = self.valid
+        liquid, fluid, volume = (w[v][~stiff] for w in (self.rows.liquid, self.rows.fluid, self.row_volume))
         b = np.concatenate([mass * start + E.T @ (inverse @ wall[stiff]), wall[~stiff]])
         viscosity = 1.0 / np.median(self.rows.compliance.diagonal()[self.valid][stiff])
         x, stats = solve_saddle(
@@ -299,7 +310,7 @@ class VariationalProblem:
             D,
             b,
             mass=mass,
-            compliance=viscosity / (liquid * fluid),
+            compliance=viscosity / (liquid * fluid * volume),
             smooth=(self._translations(), 1.0 / liquid[:, None]),
         )
         u, s = np.split(x, [len(start)])
@@ -309,8 +320,7 @@ class VariationalProblem:
 
     def _translations(self) -> np.ndarray:
         """The moving faces' velocities when everything moves along one axis, for every axis."""
-        axis = self.rows.axis[self.moves]
-        return (axis[:, None] == np.arange(self.rows.axis[-1] + 1)).astype(float)
+        return self.rows.mesh.face_normal[self.moves]
 
     def flat_pressures(self, matrix: sparse.csr_matrix) -> list[tuple[np.ndarray, np.ndarray]]:
         """Valid rows, and values of theirs, whose pressures have no effect: W_L p constant in a closed component."""

@@ -1,4 +1,4 @@
-"""Reference viscosity in float64, 2D and 3D.
+"""Reference viscosity in float64, on any mesh with strains.
 
 `viscosity_problem` keeps the full stress (Batty and Bridson 2008): about second order in the velocity. The published
 tables eliminate the trace of the stress (`trace_free=True`), which costs the velocity its convergence at the free
@@ -17,86 +17,73 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh
-from scipy.ndimage import distance_transform_edt
 from scipy.sparse.linalg import spsolve
 
-from glug.grids.operators import AXIS, Operators, difference
-from glug.grids.regular import CENTRE
+from glug.grids.mesh import AXES, Fractions, StrainMesh, axis_pairs
 from glug.physics.variational import Rows, VariationalProblem, stress_rows
-from glug.physics.weights import Fractions
+
+Viscosity = float | tuple[np.ndarray, np.ndarray]  # [Pa s] a number, or values at cells and at edges
 
 
 def viscosity_problem(
-    operators: Operators,
+    mesh: StrainMesh,
     liquid: Fractions,
     fluid: Fractions,
-    viscosity: float | tuple[np.ndarray, np.ndarray],
+    viscosity: Viscosity,
     *,
     trace_free: bool = False,
     density: float | np.ndarray = 1.0,
     dt: float = 1.0,
 ) -> VariationalProblem:
-    """One implicit step of viscosity alone; `viscosity` [Pa s] is a number or values at cells and at edges."""
-    rows = stress_rows(operators, liquid, fluid, viscosity, trace_free=trace_free)
+    """One implicit step of viscosity alone; `density` [kg/m3] is a number or values at the faces."""
+    rows = stress_rows(mesh, liquid, fluid, viscosity, trace_free=trace_free)
     return VariationalProblem(rows, liquid.face, fluid.face, density=density, dt=dt)
 
 
-def laplacian_rows(operators: Operators, liquid: Fractions, fluid: Fractions, viscosity: float) -> Rows:
+def laplacian_rows(mesh: StrainMesh, liquid: Fractions, fluid: Fractions, viscosity: Viscosity) -> Rows:
     """The gradient of every component, d_b u_a = s / mu, at the cells (a = b) and edges."""
-    edges = dict(zip(operators.pairs, operators.edges))
-    ends = np.cumsum([operators.count(o) for o in operators.edges])
-    span = {pair: slice(end - operators.count(edges[pair]), end) for pair, end in zip(edges, ends)}
+    mu_cell, mu_edge = viscosity if isinstance(viscosity, tuple) else (viscosity, viscosity)
+    count, begin = {}, 0
+    for a, b in axis_pairs(mesh.dim):
+        begin, first = begin + mesh.derivative(a, b).shape[0], begin
+        count[a, b] = slice(first, begin)
+    at_cells = mesh.cell_volume, liquid.cell, fluid.cell, np.broadcast_to(mu_cell, len(liquid.cell))
+    at_edges = mesh.edge_volume, liquid.edge, fluid.edge, np.broadcast_to(mu_edge, len(liquid.edge))
     parts = []
-    for a in range(operators.dim):
-        for b in range(operators.dim):
-            pair = (min(a, b), max(a, b))
-            offset = edges.get(pair, CENTRE)
-            n = operators.count(offset)
-            blocks = [
-                difference(operators.grid, o, b) if c == a else sparse.csr_matrix((n, operators.count(o)))
-                for c, o in enumerate(operators.faces)
-            ]
-            wet, open_ = (f.cell if a == b else f.edge[span[pair]] for f in (liquid, fluid))
-            compliance = sparse.identity(n, format="csr") / viscosity
-            name = f"d{AXIS[b]}_u{AXIS[a]}"
-            parts.append(
-                Rows(
-                    sparse.hstack(blocks, format="csr"),
-                    compliance,
-                    wet,
-                    open_,
-                    operators.face_axis,
-                    {name: slice(0, n)},
-                )
-            )
+    for a in range(mesh.dim):
+        for b in range(mesh.dim):
+            mine = slice(None) if a == b else count[min(a, b), max(a, b)]
+            volume, wet, open_, mu = (values[mine] for values in (at_cells if a == b else at_edges))
+            B = mesh.derivative(a, b)
+            name = f"d{AXES[b]}_u{AXES[a]}"
+            parts.append(Rows(mesh, B, sparse.diags(1.0 / mu).tocsr(), volume, wet, open_, {name: slice(0, len(wet))}))
     return Rows.stack(*parts)
 
 
+def stiffness(rows: Rows) -> sparse.csr_matrix:
+    """E' K V E over all faces [Pa s m^(dim - 2)], V what is liquid of the rows' volumes; K = 1 / C, which is diagonal.
+
+    The viscous force is minus this, times the velocity.
+    """
+    return (rows.B.T @ sparse.diags(rows.volume * rows.liquid / rows.compliance.diagonal()) @ rows.B).tocsr()
+
+
 def laplacian_problem(
-    operators: Operators, liquid: Fractions, viscosity: float, *, density: float = 1.0, dt: float = 1.0
+    mesh: StrainMesh, liquid: Fractions, viscosity: Viscosity, *, density: float | np.ndarray = 1.0, dt: float = 1.0
 ) -> VariationalProblem:
     """Baseline: the componentwise Laplacian; across the free surface no component changes."""
-    full = Fractions.full(operators)
-    rows = laplacian_rows(operators, liquid, full, viscosity)
+    full = Fractions.full(mesh)
+    rows = laplacian_rows(mesh, liquid, full, viscosity)
     return VariationalProblem(rows, liquid.face, full.face, density=density, dt=dt)
 
 
 def held_surface_laplacian(
-    operators: Operators, inside: np.ndarray, viscosity: float, *, density: float = 1.0, dt: float = 1.0
+    mesh: StrainMesh, inside: np.ndarray, viscosity: Viscosity, *, density: float | np.ndarray = 1.0, dt: float = 1.0
 ) -> VariationalProblem:
-    """Baseline: the componentwise Laplacian over the faces `inside`; solve it with `extrapolated` as the wall."""
-    full = Fractions.full(operators)
-    rows = laplacian_rows(operators, full, full, viscosity)
+    """Baseline: the componentwise Laplacian over the faces `inside`; walls are the velocity continued from there."""
+    full = Fractions.full(mesh)
+    rows = laplacian_rows(mesh, full, full, viscosity)
     return VariationalProblem(rows, full.face, inside.astype(float), density=density, dt=dt)
-
-
-def extrapolated(operators: Operators, u: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """Every component continued from the nearest face `inside`."""
-    parts = []
-    for values, known in zip(operators.split(u, operators.faces), operators.split(inside, operators.faces)):
-        nearest = distance_transform_edt(~known, return_distances=False, return_indices=True)
-        parts.append(values[tuple(nearest)].ravel())
-    return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -126,39 +113,35 @@ class LinearStep:
 
 
 class SteppedViscosity:
-    """Viscosity as an ordinary differential equation rho u' = -(L + T) u: its explicit, mixed and implicit steps.
+    """Viscosity as an ordinary differential equation M u' = -(L + T) u: its explicit, mixed and implicit steps.
 
-    L is the componentwise Laplacian, T the transposed gradient, which couples the components. `liquid` weighs the
-    stresses at cells and edges; those outside the liquid are none, so the surface has no tangential stress, in all
-    parts of a step (Nichols and Hirt 1971). Faces count as full: with the small masses of cut ones no explicit step
-    would be stable.
+    M is the mass of the faces, L the componentwise Laplacian, T the transposed gradient, which couples the components.
+    `liquid` weighs the stresses at cells and edges; those outside the liquid are none, so the surface has no tangential
+    stress, in all parts of a step (Nichols and Hirt 1971). Faces count as full: with the small masses of cut ones no
+    explicit step would be stable.
     """
 
-    def __init__(self, operators: Operators, liquid: Fractions, viscosity: float, *, density: float = 1.0):
-        full = Fractions.full(operators)
-        strain = stress_rows(operators, liquid, full, viscosity, trace_free=False)
-        gradient = laplacian_rows(operators, liquid, full, viscosity)
-        stiffness, laplacian = (
-            (rows.B.T @ sparse.diags(rows.liquid / rows.compliance.diagonal()) @ rows.B / density).tocsr()
-            for rows in (strain, gradient)
-        )
-        self.faces = np.asarray(abs(stiffness).sum(axis=0)).ravel() > 0
+    def __init__(self, mesh: StrainMesh, liquid: Fractions, viscosity: Viscosity, *, density: float | np.ndarray = 1.0):
+        full = Fractions.full(mesh)
+        strain = stiffness(stress_rows(mesh, liquid, full, viscosity, trace_free=False))
+        laplacian = stiffness(laplacian_rows(mesh, liquid, full, viscosity))
+        self.faces = np.asarray(abs(strain).sum(axis=0)).ravel() > 0
         self.L = laplacian[self.faces][:, self.faces]
-        self.T = stiffness[self.faces][:, self.faces] - self.L
-        self.one = sparse.identity(self.L.shape[0], format="csr")
+        self.T = strain[self.faces][:, self.faces] - self.L
+        self.M = sparse.diags((density * mesh.face_volume)[self.faces], format="csr")
 
     def explicit(self, dt: float) -> LinearStep:
         """All stresses from the old velocity."""
-        return LinearStep(self.one, self.one - dt * (self.L + self.T), self.faces)
+        return LinearStep(self.M, self.M - dt * (self.L + self.T), self.faces)
 
     def mixed(self, dt: float) -> LinearStep:
         """T from the old velocity, L from the new one (Rasmussen et al. 2004)."""
-        return LinearStep(self.one + dt * self.L, self.one - dt * self.T, self.faces)
+        return LinearStep(self.M + dt * self.L, self.M - dt * self.T, self.faces)
 
     def transposed(self, dt: float) -> LinearStep:
         """The explicit part of the mixed step; no scheme of its own, T makes some modes at the surface grow."""
-        return LinearStep(self.one, self.one - dt * self.T, self.faces)
+        return LinearStep(self.M, self.M - dt * self.T, self.faces)
 
     def implicit(self, dt: float) -> LinearStep:
         """All stresses from the new velocity."""
-        return LinearStep(self.one + dt * (self.L + self.T), self.one, self.faces)
+        return LinearStep(self.M + dt * (self.L + self.T), self.M, self.faces)

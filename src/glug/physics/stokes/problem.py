@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from glug.grids.operators import Operators
+from glug.grids.mesh import Fractions, StrainMesh
 from glug.physics.variational import Rows, VariationalProblem, pressure_rows, stress_rows
-from glug.physics.weights import Fractions
 
 
 def stokes_problem(
-    operators: Operators,
+    mesh: StrainMesh,
     liquid: Fractions,
     fluid: Fractions,
     viscosity: float | tuple[np.ndarray, np.ndarray],
@@ -20,6 +19,6 @@ def stokes_problem(
 ) -> VariationalProblem:
     """Stresses without a trace and the pressure, together; solved as KKT or in the stress-pressure form."""
     rows = Rows.stack(
-        stress_rows(operators, liquid, fluid, viscosity, trace_free=True), pressure_rows(operators, liquid, fluid)
+        stress_rows(mesh, liquid, fluid, viscosity, trace_free=True), pressure_rows(mesh, liquid.cell, fluid.cell)
     )
     return VariationalProblem(rows, liquid.face, fluid.face, density=density, dt=dt)

@@ -9,11 +9,11 @@ from typing import Protocol
 
 import numpy as np
 
+from glug.geometry.fractions import liquid_fractions, open_fractions
 from glug.geometry.solids.field import SolidField, at_faces
 from glug.grids.operators import Operators
 from glug.grids.regular import NODE, Grid, Staggered
 from glug.physics.stokes.problem import stokes_problem
-from glug.physics.weights import Fractions, at_samples
 from glug.solvers.stats import SolveStats
 
 
@@ -44,10 +44,10 @@ def solve_stokes(
     """
     begin = time.perf_counter()
     operators = Operators(grid)
-    liquid = Fractions.of_liquid(operators, phi)
+    liquid = liquid_fractions(operators, phi)
     nodes, wall = _walls(operators, solid, inlets)
-    fluid = Fractions.outside_solid(operators, nodes)
-    mu = viscosity if isinstance(viscosity, float) else at_samples(viscosity, operators)
+    fluid = open_fractions(operators, nodes)
+    mu = viscosity if isinstance(viscosity, float) else operators.at_strains(viscosity)
     problem = stokes_problem(operators, liquid, fluid, mu, density=density, dt=dt)
     start = np.concatenate([u.ravel().astype(np.float64) for u in velocity[: grid.dim]])
     # A scene warns of a residual and goes on.

@@ -1,4 +1,4 @@
-"""What the assembled problems of glug's variational lab do exactly, whatever the shapes and the grid.
+"""What the assembled problems of glug's variational lab do exactly, whatever the shapes and the mesh.
 
 `ours` is the largest error, of a velocity [m/s] or, in `prescribed_pressure_p`, of a pressure [Pa]: rounding. Liquid
 and container are wavy discs (in 3D balls), not aligned with the grid.
@@ -10,25 +10,26 @@ and container are wavy discs (in 3D balls), not aligned with the grid.
 - `forms`: from a random velocity, the solution with the velocity eliminated against the one with the stresses
   eliminated (viscosity) or with nothing eliminated (Stokes).
 
-The rows `laplacian` are the control: diffusion component by component takes the rotation away.
-`tests/physics/test_variational.py` asserts these errors, and has more controls.
+The rows `laplacian` are the control: diffusion component by component takes the rotation away. The rows are those of
+regular grids; `tests/physics/test_variational.py` asserts these errors on other meshes too, and has more controls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from glug.geometry.exact_fractions import face_fraction, function_fraction
+from glug.grids.mesh import Distance, Fractions, StrainMesh, face_velocities
+from glug.grids.octree.operators import OctreeOperators
+from glug.grids.octree.tree import Octree
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid
 from glug.physics.reference.pressure import AreaPressure, ghost_distance, volume_pressure
 from glug.physics.reference.viscosity import laplacian_problem, viscosity_problem
 from glug.physics.stokes.problem import stokes_problem
 from glug.physics.variational import Form, VariationalProblem
-from glug.physics.weights import Fractions
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 from glug.studies.validate.tables.published import grids
@@ -37,16 +38,31 @@ COARSEST, USUAL_LARGEST, LARGEST_3D = 16, 64, 16
 GRAVITY_STEP = 9.81 * 0.1  # g dt [m/s]
 MU = 0.7  # [Pa s]
 LEVEL = 0.123  # [m] of the liquid that half fills its container
-SLOPE = (1.3, -0.4)  # [Pa/m] of a prescribed pressure
+SLOPE = (1.3, -0.4, 0.9)  # [Pa/m] of a prescribed pressure
+DOWN = (0.0, -1.0, 0.0)
+LEVELS, BAND = 3, 1.5  # of trees, and how far from a surface their leaves are finest [leaves]
 Points = np.ndarray  # (n, dim)
-Physics = Callable[[Operators, Fractions, Fractions], VariationalProblem]  # of operators, liquid and what is not solid
+Physics = Callable[[StrainMesh, Fractions, Fractions], VariationalProblem]  # of liquid and what is not solid
 
 
 def square(n: int, dim: int = 2, shift: float | tuple[float, ...] = 0.0) -> Operators:
     """n cells along each side of [-1.5, 1.5]^dim, moved by `shift` cells, along every axis or axis by axis."""
+    return Operators(_cells(n, dim, shift))
+
+
+def tree(n: int, dim: int, shift: float | tuple[float, ...], surfaces: Sequence[Distance]) -> OctreeOperators:
+    """The same cube as a tree with n finest leaves along a side, fine along the surfaces."""
+    grid = _cells(n, dim, shift)
+    points = grid.points(CENTRE).reshape(-1, 3)[:, :dim]
+    near = [np.abs(surface(points)) < BAND * np.sqrt(dim) * grid.dx for surface in surfaces]
+    finest = np.any(near, axis=0).reshape(grid.shape)
+    return OctreeOperators(Octree.refined(finest, LEVELS, dim), dx=grid.dx, corner=grid.origin)
+
+
+def _cells(n: int, dim: int, shift: float | tuple[float, ...]) -> Grid:
     dx = 3.0 / n
     corner = tuple((-1.5 + dx * np.broadcast_to(shift, 3)).tolist())
-    return Operators(Grid(dx, (n, n, n if dim == 3 else 1), origin=corner, dim=dim))
+    return Grid(dx, (n, n, n if dim == 3 else 1), origin=corner, dim=dim)
 
 
 class Blob:
@@ -65,39 +81,29 @@ class Blob:
         return (r - self.radius * edge) / np.sqrt(1.0 + (slope / edge) ** 2)
 
 
-def below(level: float) -> Callable[[Points], np.ndarray]:
-    """The half-space y < level."""
-    return lambda points: points[:, 1] - level
+def below(level: float, down: Sequence[float] = DOWN) -> Distance:
+    """The half-space below `level` [m], y < level where down is down."""
+    return lambda points: -(points @ np.array(down)[: points.shape[1]]) - level
 
 
 @dataclass(frozen=True)
 class Shaped(Fractions):
     """Fractions, and the distance they are of."""
 
-    phi: Callable[[Points], np.ndarray]
+    distance: Distance
 
 
-def fractions(operators: Operators, phi: Callable[[Points], np.ndarray]) -> Shaped:
-    parts = 8 if operators.dim == 2 else 3
-    found = Fractions.measure(operators, lambda offset: function_fraction(operators.grid, offset, phi, parts))
-    return Shaped(found.cell, found.face, found.edge, phi)
+def fractions(mesh: StrainMesh, distance: Distance) -> Shaped:
+    found = mesh.fractions(distance)
+    return Shaped(found.cell, found.face, found.edge, distance)
 
 
-def area_pressure(operators: Operators, liquid: Fractions, fluid: Fractions) -> AreaPressure:
+def area_pressure(mesh: StrainMesh, liquid: Fractions, fluid: Fractions) -> AreaPressure:
     """The default projection: open areas and ghost-fluid distances, of the shapes or of all space."""
-    area = np.ones_like(fluid.face)
-    if isinstance(fluid, Shaped):
-        area = np.concatenate([face_fraction(operators.grid, a, fluid.phi) for a in range(operators.dim)])
-    phi = np.full(operators.count(CENTRE), -1.0)
-    if isinstance(liquid, Shaped):
-        phi = liquid.phi(operators.points(CENTRE))
-    wet = (phi < 0) & (np.abs(operators.D) @ area > 0)
-    return AreaPressure(operators, area, wet, ghost_distance(operators, phi))
-
-
-def velocity(operators: Operators, field: Callable[[Points], np.ndarray]) -> np.ndarray:
-    """The face components of `field(points) -> (n, dim)`, flat."""
-    return np.concatenate([field(operators.points(o))[:, a] for a, o in enumerate(operators.faces)])
+    area = mesh.open_area(fluid.distance) if isinstance(fluid, Shaped) else np.ones_like(fluid.face)
+    phi = liquid.distance(mesh.cell_position) if isinstance(liquid, Shaped) else np.full(len(liquid.cell), -1.0)
+    wet = (phi < 0) & (np.abs(mesh.D) @ area > 0)
+    return AreaPressure(mesh, area, wet, ghost_distance(mesh, phi))
 
 
 def rigid(points: Points) -> np.ndarray:
@@ -108,16 +114,16 @@ def rigid(points: Points) -> np.ndarray:
     return shift + np.cross([0.4, -0.2, 1.0], points)
 
 
-def full_viscosity(operators: Operators, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
-    return viscosity_problem(operators, liquid, fluid, MU)
+def full_viscosity(mesh: StrainMesh, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
+    return viscosity_problem(mesh, liquid, fluid, MU)
 
 
-def published_viscosity(operators: Operators, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
-    return viscosity_problem(operators, liquid, fluid, MU, trace_free=True)
+def published_viscosity(mesh: StrainMesh, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
+    return viscosity_problem(mesh, liquid, fluid, MU, trace_free=True)
 
 
-def stokes(operators: Operators, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
-    return stokes_problem(operators, liquid, fluid, MU)
+def stokes(mesh: StrainMesh, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
+    return stokes_problem(mesh, liquid, fluid, MU)
 
 
 PRESSURES: dict[str, Physics] = {"pressure": area_pressure, "published pressure": volume_pressure, "stokes": stokes}
@@ -125,45 +131,42 @@ VISCOSITIES: dict[str, Physics] = {"viscosity": full_viscosity, "published visco
 EVERY_PHYSICS = PRESSURES | VISCOSITIES
 
 
-def change_of_rigid_motion(physics: Physics, n: int, dim: int) -> float:
+def change_of_rigid_motion(physics: Physics, mesh: StrainMesh) -> float:
     """The largest, of the velocity of a free blob."""
-    operators = square(n, dim, shift=0.21)
-    liquid = fractions(operators, Blob())
-    before = velocity(operators, rigid)
-    after = physics(operators, liquid, Fractions.full(operators)).solve(before).u
+    liquid = fractions(mesh, Blob())
+    before = face_velocities(mesh, rigid)
+    after = physics(mesh, liquid, Fractions.full(mesh)).solve(before).u
     return float(np.abs(after - before)[liquid.face > 0].max())
 
 
-def left_of_gravity(problem: VariationalProblem, operators: Operators) -> float:
+def left_of_gravity(problem: VariationalProblem, down: Sequence[float] = DOWN) -> float:
     """The largest velocity after a step, among the faces that can move."""
-    down = np.array([0.0, -GRAVITY_STEP, 0.0])[: operators.dim]
-    fall = velocity(operators, lambda p: np.broadcast_to(down, p.shape))
+    mesh = problem.rows.mesh
+    fall = GRAVITY_STEP * mesh.face_normal @ np.array(down)[: mesh.dim]
     return float(np.abs(problem.solve(fall).u[problem.moves]).max())
 
 
-def motion_at_rest(physics: Physics, n: int, level: float | None) -> float:
+def motion_at_rest(physics: Physics, mesh: StrainMesh, level: float | None, down: Sequence[float] = DOWN) -> float:
     """The largest velocity in a wavy container, full (None) or filled up to a level [m]."""
-    operators = square(n, shift=0.37)
-    liquid = Fractions.full(operators) if level is None else fractions(operators, below(level))
-    return left_of_gravity(physics(operators, liquid, fractions(operators, Blob())), operators)
+    liquid = Fractions.full(mesh) if level is None else fractions(mesh, below(level, down))
+    return left_of_gravity(physics(mesh, liquid, fractions(mesh, Blob())), down)
 
 
 @dataclass(frozen=True)
 class Balanced:
     """A blob with the pressure 3 + slope . x on its surface, pushed by u* = slope: nothing is to move."""
 
-    operators: Operators
     system: VariationalProblem
     outside: np.ndarray  # what acts on the surface, for all rows
     push: np.ndarray
 
     @classmethod
-    def of(cls, physics: Physics, n: int, slope: tuple[float, float]) -> Balanced:
-        operators = square(n, shift=0.21)
-        system = physics(operators, fractions(operators, Blob()), Fractions.full(operators))
+    def of(cls, physics: Physics, mesh: StrainMesh, slope: Sequence[float]) -> Balanced:
+        system = physics(mesh, fractions(mesh, Blob()), Fractions.full(mesh))
+        along = np.array(slope)[: mesh.dim]
         outside = np.zeros(len(system.rows.liquid))
-        outside[system.rows.slices["p"]] = 3.0 + operators.points(CENTRE) @ np.array(slope)
-        return cls(operators, system, outside, velocity(operators, lambda p: np.broadcast_to(slope, p.shape)))
+        outside[system.rows.slices["p"]] = 3.0 + mesh.cell_position @ along
+        return cls(system, outside, mesh.face_normal @ along)
 
     def errors(self, push: np.ndarray) -> tuple[float, float]:
         """The largest velocity [m/s], and the largest error of the multipliers [Pa], of liquid so pushed."""
@@ -173,21 +176,24 @@ class Balanced:
         return float(np.abs(solution.u[self.system.moves]).max()), float(off.max())
 
 
-def random_velocity(operators: Operators) -> np.ndarray:
-    return np.random.default_rng(1).normal(size=sum(operators.count(o) for o in operators.faces))
+def random_velocity(mesh: StrainMesh) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=len(mesh.face_volume))
 
 
-def cut_blob(n: int) -> tuple[Operators, Fractions, Fractions]:
+def tilted_wall(points: Points) -> np.ndarray:
+    """Of what is in front of it."""
+    wall = np.array([0.3, 1.0, 0.0])[: points.shape[1]] / np.hypot(0.3, 1.0)
+    return -(points @ wall) - 0.4
+
+
+def cut_blob(mesh: StrainMesh) -> tuple[StrainMesh, Fractions, Fractions]:
     """A blob of liquid that a tilted wall cuts: a free surface, a wall, and where they meet."""
-    operators = square(n, shift=0.37)
-    wall = np.array([0.3, 1.0]) / np.hypot(0.3, 1.0)
-    return operators, fractions(operators, Blob()), fractions(operators, lambda points: -(points @ wall) - 0.4)
+    return mesh, fractions(mesh, Blob()), fractions(mesh, tilted_wall)
 
 
-def difference_of_forms(physics: Physics, n: int, forms: tuple[Form, Form]) -> float:
+def difference_of_forms(physics: Physics, mesh: StrainMesh, forms: tuple[Form, Form]) -> float:
     """Between the velocities, the largest."""
-    geometry = cut_blob(n)
-    problem, start = physics(*geometry), random_velocity(geometry[0])
+    problem, start = physics(*cut_blob(mesh)), random_velocity(mesh)
     one, other = (problem.solve(start, form=form).u for form in forms)
     return float(np.abs(one - other).max())
 
@@ -201,24 +207,25 @@ def study(options: StudyOptions) -> list[StudyRow]:
         rows.append(StudyRow(options.name, table, n, quantity, "Linf", error))
 
     for n in numbers:
+        mesh, other = square(n, shift=0.21), square(n, shift=0.37)
         for name, physics in EVERY_PHYSICS.items():
-            add("rigid_motion", name, n, change_of_rigid_motion(physics, n, 2))
+            add("rigid_motion", name, n, change_of_rigid_motion(physics, mesh))
             if n <= LARGEST_3D:
-                add("rigid_motion_3d", name, n, change_of_rigid_motion(physics, n, 3))
-        add("rigid_motion", "laplacian", n, change_of_rigid_motion(_laplacian, n, 2))
+                add("rigid_motion_3d", name, n, change_of_rigid_motion(physics, square(n, 3, shift=0.21)))
+        add("rigid_motion", "laplacian", n, change_of_rigid_motion(_laplacian, mesh))
         for name, physics in PRESSURES.items():
-            add("rest_full", name, n, motion_at_rest(physics, n, None))
-            add("rest_half_full", name, n, motion_at_rest(physics, n, LEVEL))
-            balanced = Balanced.of(physics, n, SLOPE)
+            add("rest_full", name, n, motion_at_rest(physics, other, None))
+            add("rest_half_full", name, n, motion_at_rest(physics, other, LEVEL))
+            balanced = Balanced.of(physics, mesh, SLOPE)
             u, p = balanced.errors(balanced.push)
             add("prescribed_pressure", name, n, u)
             add("prescribed_pressure_p", name, n, p)
         for name, physics in VISCOSITIES.items():
-            add("forms", name, n, difference_of_forms(physics, n, ("stress", "velocity")))
-        add("forms", "stokes", n, difference_of_forms(stokes, n, ("stress", "kkt")))
+            add("forms", name, n, difference_of_forms(physics, other, ("stress", "velocity")))
+        add("forms", "stokes", n, difference_of_forms(stokes, other, ("stress", "kkt")))
     return sorted(rows, key=lambda row: (row.quantity, row.table, row.grid))
 
 
-def _laplacian(operators: Operators, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
+def _laplacian(mesh: StrainMesh, liquid: Fractions, fluid: Fractions) -> VariationalProblem:
     """Diffusion component by component, the control; it knows no solids."""
-    return laplacian_problem(operators, liquid, MU)
+    return laplacian_problem(mesh, liquid, MU)

@@ -22,10 +22,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from glug.grids.mesh import Fractions
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid, Offset
 from glug.physics.reference.viscosity import SteppedViscosity
-from glug.physics.weights import Fractions
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 from glug.studies.validate.tables.published import grids
@@ -46,7 +46,7 @@ def disc(n: int) -> SteppedViscosity:
         return np.linalg.norm(operators.points(offset), axis=1) < n / 4
 
     edges = np.concatenate([inside(o) for o in operators.edges])
-    return SteppedViscosity(operators, Fractions(inside(CENTRE), np.ones(len(operators.face_axis)), edges), 1.0)
+    return SteppedViscosity(operators, Fractions(inside(CENTRE), np.ones(len(operators.face_volume)), edges), 1.0)
 
 
 def schemes(n: int) -> dict[str, tuple[Growth, float | None]]:

@@ -16,12 +16,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
-from glug.geometry.exact_fractions import face_fraction, function_fraction
+from glug.grids.mesh import Fractions
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE
 from glug.physics.reference.pressure import AreaPressure, volume_pressure
 from glug.physics.variational import VariationalProblem
-from glug.physics.weights import Fractions
 from glug.studies.problems.manufactured import centred_grid
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
@@ -62,14 +61,14 @@ class Room:
         self.grid = centred_grid(n)
         self.operators = Operators(self.grid)
         self.shape = shape
-        self.open = Fractions.measure(self.operators, lambda o: function_fraction(self.grid, o, shape))
+        self.open = self.operators.fractions(shape)
 
     def problem(self, scheme: str) -> VariationalProblem:
         ops = self.operators
         if scheme == "volumes":
             return volume_pressure(ops, Fractions.full(ops), self.open)
         if scheme == "open-area":
-            area = np.concatenate([face_fraction(self.grid, a, self.shape) for a in range(2)])
+            area = ops.open_area(self.shape)
             return AreaPressure(ops, area, np.abs(ops.D) @ area > 0)
         wall = self.shape(ops.points(CENTRE)) >= 0
         return AreaPressure.voxelised(ops, ~wall, wall)

@@ -11,19 +11,18 @@ from functools import cached_property
 
 import numpy as np
 
-from glug.geometry.exact_fractions import ball_fraction, face_fraction
+from glug.geometry.exact_fractions import ball_fraction
+from glug.grids.mesh import Fractions
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Offset
 from glug.physics.reference.pressure import AreaPressure, ghost_distance, volume_pressure
 from glug.physics.reference.viscosity import (
-    extrapolated,
     held_surface_laplacian,
     laplacian_problem,
     viscosity_problem,
 )
 from glug.physics.stokes.problem import stokes_problem
 from glug.physics.variational import Solution, VariationalProblem
-from glug.physics.weights import Fractions
 from glug.studies.problems.manufactured import MU, Problem, centred_grid
 
 # The schemes of every physics besides the published one; the first is what the rest of glug uses.
@@ -54,7 +53,7 @@ class Discretised:
             hole = ball_fraction(self.grid, offset, inner) if inside == kind and inner > 0 else 0.0
             return np.broadcast_to(part - hole, self.operators.count(offset))
 
-        return Fractions.measure(self.operators, measure)
+        return self.operators.measure(measure)
 
     @cached_property
     def liquid(self) -> Fractions:
@@ -105,7 +104,7 @@ class Discretised:
             return AreaPressure.voxelised(ops, ~outside, outside if kind == "solid" else np.zeros_like(outside))
         if kind == "air":
             return AreaPressure(ops, np.ones(len(self.liquid.face)), phi < 0, ghost_distance(ops, phi))
-        area = np.concatenate([face_fraction(self.grid, a, self.distance) for a in range(2)])
+        area = ops.open_area(self.distance)
         return AreaPressure(ops, area, np.abs(ops.D) @ area > 0)
 
     @cached_property
@@ -117,7 +116,7 @@ class Discretised:
         scheme = scheme or next(iter(SCHEMES[self.problem.physics, self.problem.closed]), "published")
         u_wall = self.u_wall
         if scheme == "laplacian-dirichlet":
-            u_wall = extrapolated(self.operators, self.u_star, self._faces_inside)
+            u_wall = self.operators.extrapolated(self.u_star, self._faces_inside)
         return self.scheme(scheme).solve(self.u_star, u_wall=u_wall)
 
     def errors(self, solution: Solution) -> dict[str, tuple[float, float]]:

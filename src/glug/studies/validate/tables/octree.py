@@ -16,10 +16,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from glug.grids.mesh import Fractions
 from glug.grids.octree.operators import OctreeOperators
 from glug.grids.octree.tree import Octree
 from glug.grids.regular import EDGES, mapped
-from glug.physics.reference.octree import stiffness
+from glug.physics.reference.viscosity import stiffness
+from glug.physics.variational import stress_rows
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
@@ -65,7 +67,7 @@ class OctreeStep:
 
     def world(self, position: np.ndarray) -> np.ndarray:
         """Positions in finest cells of the padded tree, in metres (n, dim)."""
-        return (position[:, : self.dim] - self.pad) * self.h
+        return (position - self.pad) * self.h
 
     def viscosity(self, position: np.ndarray) -> np.ndarray:
         x, y = self.world(position)[:, :2].T
@@ -82,8 +84,10 @@ class OctreeStep:
         """M + E' K V E over all faces, in units of the finest cell's volume; fine trees are assembled row by row."""
         if self.dim == 3 and self.n > LARGEST_PRODUCT:
             return self.assembled()
-        mass = sparse.diags(self.operators.face_volume)
-        return (mass + stiffness(self.operators, self.viscosity) / self.h**2).tocsr()
+        mesh, full = self.operators, Fractions.full(self.operators)
+        viscosity = self.viscosity(mesh.cell_position), self.viscosity(mesh.edge_position)
+        rows = stress_rows(mesh, full, full, viscosity, trace_free=False)
+        return (sparse.diags(mesh.face_volume) + stiffness(rows) / self.h**2).tocsr()
 
     def assembled(self) -> sparse.csr_matrix:
         """The same without sparse products, from weights in float32."""

@@ -23,11 +23,11 @@ import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
 from glug.geometry.exact_fractions import ball_fraction
-from glug.grids.operators import AXIS, Operators
+from glug.grids.mesh import AXES, axis_pairs
+from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Offset
 from glug.physics.stokes.problem import stokes_problem
 from glug.physics.variational import Solution
-from glug.physics.weights import Fractions
 from glug.studies.problems.manufactured import MU, centred_grid
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
@@ -48,15 +48,16 @@ class Ball:
 
     def solve(self, u_star: np.ndarray) -> Solution:
         ops = self.operators
-        liquid = Fractions.measure(ops, lambda o: ball_fraction(self.grid, o, OUTER))
-        fluid = Fractions.measure(ops, lambda o: 1.0 - ball_fraction(self.grid, o, INNER))
+        liquid = ops.measure(lambda o: ball_fraction(self.grid, o, OUTER))
+        fluid = ops.measure(lambda o: 1.0 - ball_fraction(self.grid, o, INNER))
         return stokes_problem(ops, liquid, fluid, MU).solve(u_star)
 
     def samples(self, solution: Solution) -> dict[str, tuple[Offset, np.ndarray]]:
         """Offset and values of p, the stresses and the velocity components."""
         ops = self.operators
         out = {name: (CENTRE, solution[name]) for name in ("p", "tau_xx", "tau_yy")}
-        out |= {name: (o, solution[name]) for name, o in zip(ops.shear_names, ops.edges)}
+        shears = (f"tau_{AXES[a]}{AXES[b]}" for a, b in axis_pairs(3))
+        out |= {name: (o, solution[name]) for name, o in zip(shears, ops.edges)}
         components = ops.split(solution.u, ops.faces)
         return out | {name: (o, u.ravel()) for name, o, u in zip("uvw", ops.faces, components)}
 
@@ -119,7 +120,7 @@ class Swirl(Ball):
         out = {name: k * w[:, a] for a, name in enumerate("uvw")}
         for a in range(3):
             for b in range(a, 3):
-                out[f"tau_{AXIS[a]}{AXIS[b]}"] = slope * (points[:, a] * w[:, b] + points[:, b] * w[:, a])
+                out[f"tau_{AXES[a]}{AXES[b]}"] = slope * (points[:, a] * w[:, b] + points[:, b] * w[:, a])
         x, y, z = points.T
         return out | {"p": (1.0 - r**2) * (1.0 + x * y + 0.5 * z)}
 
