@@ -1,0 +1,111 @@
+"""Stages and solvers of one's own: put in, put in the place of others, taken out; and wrong use said in one line."""
+
+import numpy as np
+import pytest
+
+import glug
+from glug.errors import InputError, SceneError
+from glug.simulation.stages import stages_of
+from glug.solvers.stats import SolveStats
+
+SCENE = {
+    "domain": {"size": [0.5, 0.5], "resolution": 8},
+    "liquids": {"water": {"material": "water"}},
+    "volumes": [{"liquid": "water", "shape": {"kind": "box", "lower": [0, 0], "upper": [0.5, 0.25]}}],
+}
+
+
+def names(stages=None) -> list[str]:
+    return [stage.name for stage in glug.Simulation(SCENE, stages=stages).stages]
+
+
+def nothing(context: glug.StepContext) -> None:
+    """A stage that does nothing."""
+
+
+STAGE = glug.Stage("mine", nothing)
+
+
+def test_a_stage_is_put_in():
+    usual = names()
+    at = usual.index("forces")
+    assert names(lambda stages: stages.before("forces", STAGE)) == [*usual[:at], "mine", *usual[at:]]
+    assert names(lambda stages: stages.after("forces", STAGE)) == [*usual[: at + 1], "mine", *usual[at + 1 :]]
+
+
+def test_a_stage_is_taken_out():
+    assert names(lambda stages: stages.without("heat", "reseed")) == [n for n in names() if n not in ("heat", "reseed")]
+
+
+def test_a_stage_in_the_place_of_another_keeps_its_name_and_its_time_is_taken():
+    simulation = glug.Simulation(SCENE, stages=lambda stages: stages.replaced("forces", nothing))
+    stats = simulation.step_once()
+    assert names(lambda stages: stages.replaced("forces", nothing)) == names()
+    assert stats.seconds["forces"] >= 0.0
+    assert np.abs(simulation.state.particles.velocity).max() == 0.0  # no gravity
+
+
+def test_the_stages_of_other_simulations_stay_as_they_are():
+    first = glug.Simulation(SCENE)
+    before = list(first.stages)
+    glug.Simulation(SCENE, stages=lambda stages: stages.without("heat"))
+    assert list(first.stages) == before == list(stages_of(first.setting))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stages: stages.before("presure", STAGE),
+        lambda stages: stages.after("presure", STAGE),
+        lambda stages: stages.replaced("presure", nothing),
+        lambda stages: stages.without("heat", "presure"),
+        lambda stages: stages.upto("presure"),
+    ],
+)
+def test_a_stage_that_is_not_there_is_named_beside_those_that_are(change):
+    with pytest.raises(InputError) as error:
+        glug.Simulation(SCENE, stages=change)
+    message = str(error.value)
+    assert "'presure'" in message
+    assert "transfer_to_grid, forces, pressure" in message
+    assert "\n" not in message
+
+
+def test_a_stage_reads_what_earlier_ones_wrote_and_not_what_later_ones_will():
+    early = glug.Stage("early", lambda context: context.velocity)
+    simulation = glug.Simulation(SCENE, stages=lambda stages: stages.before("geometry", early))
+    with pytest.raises(AttributeError, match="velocity"):
+        simulation.step_once()
+
+
+@pytest.mark.parametrize(
+    ("register", "name"),
+    [(glug.register_pressure_solver, "multigrid"), (glug.register_viscosity_solver, "auto")],
+)
+def test_solvers_of_glug_are_not_replaced(register, name):
+    with pytest.raises(InputError) as error:
+        register(name, nothing)
+    assert str(error.value) == f"'{name}' is one of glug's own solvers: give yours another name"
+
+
+@pytest.mark.parametrize("key", ["pressure", "viscosity"])
+def test_a_solver_that_nobody_registered_is_named_beside_those_that_are(key):
+    with pytest.raises(SceneError) as error:
+        glug.load(SCENE, {f"solver.{key}": "multgrid"})
+    message = str(error.value)
+    assert f"solver.{key}: no such solver: 'multgrid'; did you mean 'multigrid'?" in message
+    assert "jacobi-cg" in message
+    assert "\n" not in message
+
+
+def test_a_registered_solver_is_called_by_its_name():
+    calls = []
+
+    def still(fluid, velocity, limits):
+        calls.append(fluid.grid.dim)
+        return SolveStats("still", 0, 0, 0.0, 0.0, True)
+
+    glug.register_viscosity_solver("still", still)
+    scene = glug.load({**SCENE, "liquids": {"water": {"material": "honey"}}}, {"solver.viscosity": "still"})
+    glug.Simulation(scene).step_once()
+    assert calls == [2]
