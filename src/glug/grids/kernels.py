@@ -11,6 +11,12 @@ TILE = np.int64(8)
 
 
 @kernel(inline=True)
+def moved(axis, by, i, j, k):
+    """`by` steps along an axis."""
+    return i + by * (axis == 0), j + by * (axis == 1), k + by * (axis == 2)
+
+
+@kernel(inline=True)
 def block_range(blocks, t, shape):
     """Bounds of block t along x, y, z within arrays of `shape`."""
     i0, j0 = np.int64(blocks[t, 0]), np.int64(blocks[t, 1])

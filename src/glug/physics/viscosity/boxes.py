@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glug.grids.regular import FACES
+from glug.grids.strain_stencil import HERE, Face, Place, acting, matrix_row, plus
 from glug.physics.viscosity import kernels_boxes as kernels_box
 from glug.physics.viscosity.levels import ViscosityLevel
 from glug.solvers import kernels
@@ -22,54 +23,38 @@ JUMP_AT_FACE = 30.0  # of the largest over the smallest stress sample around a f
 SAME = 1e-5  # relative difference of coefficients that counts as none
 G, C, E, F = 0, 3, 6, 9  # where the diagonal and the fields of an operator begin in a list of all
 
-Place = tuple[int, tuple[int, int, int]]  # axis and offset of a face, or field and offset of a sample
+Sample = tuple[int, Place]  # its field and where it is
 
 
-def shifted(place: tuple[int, int, int], axis: int, by: int) -> tuple[int, int, int]:
-    i, j, k = (n + by if a == axis else n for a, n in enumerate(place))
-    return i, j, k
+def box(axis: int) -> list[Face]:
+    """The faces in the row of the face of `axis` at the origin: itself, those of its axis, those of the others."""
+    faces = [entry.face for entry in matrix_row(axis)]
+    own = sorted((f for f in faces if f.axis == axis), key=lambda f: ([n == 0 for n in f.place], f.place))
+    others = sorted((f for f in faces if f.axis != axis), key=lambda f: (f.axis, f.place[f.axis], -f.place[axis]))
+    return [Face(axis, HERE), *own, *others]
 
 
-def box(axis: int) -> list[Place]:
-    """The faces in the row of the face of `axis` at the origin, itself first."""
-    here = (0, 0, 0)
-    found: list[Place] = [(axis, here)]
-    found += [(axis, shifted(here, b, by)) for b in range(3) for by in (-1, 1)]
-    for b in range(3):
-        if b != axis:
-            near = shifted(here, axis, -1)
-            found += [(b, here), (b, near), (b, shifted(here, b, 1)), (b, shifted(near, b, 1))]
-    return found
-
-
-def samples(face: Place) -> list[tuple[Place, int]]:
+def samples(face: Face) -> list[tuple[Sample, int]]:
     """The stress samples that act on a face, with the face's sign in the strain."""
-    a, place = face
-    found: list[tuple[Place, int]] = [((C + a, place), -1), ((C + a, shifted(place, a, -1)), 1)]
-    for b in range(3):
-        if b != a:
-            edge = E + 3 - a - b
-            found += [((edge, place), 1), ((edge, shifted(place, b, 1)), -1)]
-    return found
+    return [
+        (((E if strain.shear else C) + strain.axis, plus(face.place, place)), sign)
+        for strain, place, sign in acting(face.axis)
+    ]
 
 
-def box_entries(faces: list[Place]) -> list[tuple[int, ...]]:
+def box_entries(faces: list[Face]) -> list[tuple[int, ...]]:
     """Members p >= q, field, offset and sign of everything that is summed into the matrix of a box."""
     found: list[tuple[int, ...]] = []
     for p, face in enumerate(faces):
         mine = dict(samples(face))
-        found.append((p, p, G + face[0], *face[1], 1))
+        found.append((p, p, G + face.axis, *face.place, 1))
         for q, other in enumerate(faces[:p]):
             for sample, sign in samples(other):
                 if sample in mine:
-                    cross = other[0] != face[0]
-                    which = (sample[0] - E + F if cross else sample[0], sample[1])
-                    found.append((p, q, *_flat(which), mine[sample] * sign))
+                    field, place = sample
+                    field = field if other.axis == face.axis else field - E + F
+                    found.append((p, q, field, *place, mine[sample] * sign))
     return found
-
-
-def _flat(sample: Place) -> tuple[int, int, int, int]:
-    return sample[0], *sample[1]
 
 
 BOXES = [box(a) for a in range(3)]
@@ -117,11 +102,9 @@ def _typical(values: np.ndarray) -> float:
     return float(np.median(positive)) if len(positive) else 0.0
 
 
-def _regular(
-    faces: list[Place], same: list[np.ndarray], shape: tuple[int, int, int], inverse: np.ndarray
-) -> np.ndarray:
+def _regular(faces: list[Face], same: list[np.ndarray], shape: tuple[int, int, int], inverse: np.ndarray) -> np.ndarray:
     """1 at faces whose box has no coefficient but the typical ones."""
-    axis = faces[0][0]
+    axis = faces[0].axis
     out = np.zeros([n + (o == 0.0) for n, o in zip(shape, FACES[axis])], np.uint8)
     if not inverse.any():
         return out
@@ -237,7 +220,7 @@ def extremes(level: ViscosityLevel, axis: int) -> tuple[np.ndarray, np.ndarray]:
     fields = (*level.m, *level.c, *level.e)
     inner = [n - 2 for n in level.shape]
     high, low = np.zeros(inner, np.float32), np.full(inner, np.inf, np.float32)
-    for (which, place), _ in samples((axis, (0, 0, 0))):
+    for (which, place), _ in samples(Face(axis, HERE)):
         values = fields[which][tuple(slice(1 + o, n - 1 + o) for n, o in zip(level.shape, place))]
         np.maximum(high, values, out=high)
         np.minimum(low, np.where(values > 0, values, np.float32(np.inf)), out=low)

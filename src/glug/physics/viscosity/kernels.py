@@ -3,6 +3,7 @@
 import numpy as np
 
 from glug.geometry.kernels import cube_fraction, gather_corners
+from glug.grids.kernels import moved
 from glug.jit import kernel, prange
 
 LEAST_THETA = 0.05
@@ -57,11 +58,22 @@ def pair_distance(nodes, axis, s, a, b):
 def shear_faces(axis, i, j, k):
     """The faces of the shear at the edge along `axis`: two of the next axis, two of the one after."""
     here = (i, j, k)
-    if axis == 0:
-        return (i, j, k - 1), here, (i, j - 1, k), here
-    if axis == 1:
-        return (i - 1, j, k), here, (i, j, k - 1), here
-    return (i, j - 1, k), here, (i - 1, j, k), here
+    return moved((axis + 2) % 3, -1, i, j, k), here, moved((axis + 1) % 3, -1, i, j, k), here
+
+
+@kernel(inline=True)
+def beside(axis, side, i, j, k):
+    """The next face of `axis` on a side of the face (i, j, k).
+
+    Sides 0 .. 5 are before and after along `axis`, along the next one and along the one after.
+    """
+    return moved((axis + side // 2) % 3, 2 * (side % 2) - 1, i, j, k)
+
+
+@kernel(inline=True)
+def sample_beside(axis, side, i, j, k):
+    """Where the stress sample between these two is: among cells on sides 0 and 1, else among edges."""
+    return moved((axis + side // 2) % 3, side % 2 - (side < 2), i, j, k)
 
 
 @kernel(inline=True)
@@ -71,18 +83,18 @@ def loose(s, m, face):
 
 
 @kernel(inline=True)
-def hangs(axis, cell, e, face):
-    """Whether only one stress sample acts on a face."""
+def hangs(axis, cell, shear_b, shear_c, face):
+    """Whether only one stress sample acts on a face.
+
+    `shear_b` are the edges crossed towards the next axis, `shear_c` towards the one after.
+    """
     i, j, k = face
-    if axis == 0:
-        samples = (cell[i, j, k], cell[i - 1, j, k], e[2][i, j, k], e[2][i, j + 1, k], e[1][i, j, k], e[1][i, j, k + 1])
-    elif axis == 1:
-        samples = (cell[i, j, k], cell[i, j - 1, k], e[2][i, j, k], e[2][i + 1, j, k], e[0][i, j, k], e[0][i, j, k + 1])
-    else:
-        samples = (cell[i, j, k], cell[i, j, k - 1], e[1][i, j, k], e[1][i + 1, j, k], e[0][i, j, k], e[0][i, j + 1, k])
     count = 0
-    for sample in samples:
-        count += sample > np.float32(0.0)
+    for side in range(6):
+        field = cell if side < 2 else (shear_b if side < 4 else shear_c)
+        count += field[sample_beside(axis, side, i, j, k)] > np.float32(0.0)
+        if count > 1:
+            return False
     return count == 1
 
 
@@ -94,7 +106,7 @@ def drop_hanging(axis, cell, e, ma, mb, kept):
     """
     ni, nj, nk = kept.shape
     first, second = (axis + 1) % 3, (axis + 2) % 3
-    own = e[axis]
+    own, ea, eb = e[axis], e[first], e[second]
     half = np.float32(0.5)
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
@@ -105,8 +117,8 @@ def drop_hanging(axis, cell, e, ma, mb, kept):
                 if c > np.float32(0.0):
                     a0, a1, b0, b1 = shear_faces(axis, i, j, k)
                     if min(min(ma[a0], ma[a1]), min(mb[b0], mb[b1])) < half:
-                        count = hangs(first, cell, e, a0) + hangs(first, cell, e, a1)
-                        count += hangs(second, cell, e, b0) + hangs(second, cell, e, b1)
+                        count = hangs(first, cell, own, eb, a0) + hangs(first, cell, own, eb, a1)
+                        count += hangs(second, cell, ea, own, b0) + hangs(second, cell, ea, own, b1)
                         if count > 1:
                             kept[i, j, k] = np.float32(0.0)
 
@@ -186,44 +198,36 @@ def hold_by_walls(axis, nodes, s, cell, shear_b, shear_c, m):
     after.
     """
     ni, nj, nk = cell.shape
-    di, dj, dk = axis == 0, axis == 1, axis == 2
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
         for j in range(1, nj - 1):
             for k in range(1, nk - 1):
                 if not m[i, j, k] > np.float32(0.0):
                     continue
-                here = (i, j, k)
                 total = 0.0
                 for side in range(6):
-                    up = side % 2
-                    step = 2 * up - 1
-                    towards = (axis + side // 2) % 3
-                    there = (i + step * (towards == 0), j + step * (towards == 1), k + step * (towards == 2))
+                    there = beside(axis, side, i, j, k)
                     if s[there]:
-                        if side < 2:
-                            c = cell[i - di * (1 - up), j - dj * (1 - up), k - dk * (1 - up)]
-                        else:
-                            edges = shear_b if side < 4 else shear_c
-                            c = edges[i + up * (towards == 0), j + up * (towards == 1), k + up * (towards == 2)]
-                        theta = pair_distance(nodes, axis, s, here, there)
+                        field = cell if side < 2 else (shear_b if side < 4 else shear_c)
+                        c = field[sample_beside(axis, side, i, j, k)]
+                        theta = pair_distance(nodes, axis, s, (i, j, k), there)
                         total += np.float64(c) * (1.0 / (theta * theta) - 1.0)
                 m[i, j, k] += np.float32(total)
 
 
 @kernel(inline=True)
-def difference(axis, a, b, s, velocity, moving, nodes, row, slot, index, weight):
+def difference(axis, begin, a, b, s, velocity, moving, nodes, row, slot, index, weight):
     """Add (value at face b - value at face a) to strain row `row`; returns the part that is known.
 
     A face inside a solid has a known value; the difference to it is taken at the wall, theta cells away
-    (`weight` is 1 / theta).
+    (`weight` is 1 / theta). `begin` is the number of the axis' first face.
     """
     solid_a, solid_b = s[a] != 0, s[b] != 0
     va = np.float64(velocity[a]) if moving else 0.0
     vb = np.float64(velocity[b]) if moving else 0.0
     stride_i, stride_j = np.int64(s.shape[1] * s.shape[2]), np.int64(s.shape[2])
-    ia = a[0] * stride_i + a[1] * stride_j + a[2]
-    ib = b[0] * stride_i + b[1] * stride_j + b[2]
+    ia = begin + a[0] * stride_i + a[1] * stride_j + a[2]
+    ib = begin + b[0] * stride_i + b[1] * stride_j + b[2]
     if solid_a and solid_b:
         return vb - va
     if not solid_a and not solid_b:
@@ -250,43 +254,20 @@ def touches_solid(s0, s1, s2, i, j, k):
 
 
 @kernel
-def strain_rows(
-    kind,
-    coefficient,
-    stop0,
-    stop1,
-    stop2,
-    s0,
-    s1,
-    s2,
-    velocity0,
-    velocity1,
-    velocity2,
-    moving,
-    every,
-    index,
-    weight,
-    known,
-    stiffness,
-):
+def strain_rows(differences, begins, coefficient, stop, s, velocity, moving, every, index, weight, known, stiffness):
     """Strain rows of the samples of one kind that touch a solid face (of all samples when `every`).
 
-    kind 0..2: shear at the edges along x, y, z; kind 3..5: normal strain at cells along x, y, z. A row is up to
-    four faces (`index` into the raveled faces of an axis, `weight`), what is `known` of it, and its stiffness.
-    Faces of the first two slots belong to the row's first axis, the others to its second. Returns the number of
-    rows; with empty outputs it only counts. Cut distances are those to `stop`, per axis.
+    `differences` (`grids.strain_stencil`) are rows of integers: the axis, and the steps to its lower and upper face. A
+    row is up to two faces per difference (`index`, through all axes, whose faces are numbered from `begins` on, and
+    `weight`), what is `known` of it, and its stiffness. Returns the number of rows; with empty outputs it only counts.
+    Cut distances are those to `stop`, per axis.
     """
-    shear = kind < 3
-    axis = kind % 3
-    first, second = ((axis + 1) % 3, (axis + 2) % 3) if shear else (axis, axis)
-    sa = s0 if first == 0 else (s1 if first == 1 else s2)
-    sb = s0 if second == 0 else (s1 if second == 1 else s2)
-    stop_a = stop0 if first == 0 else (stop1 if first == 1 else stop2)
-    stop_b = stop0 if second == 0 else (stop1 if second == 1 else stop2)
-    va = velocity0 if first == 0 else (velocity1 if first == 1 else velocity2)
-    vb = velocity0 if second == 0 else (velocity1 if second == 1 else velocity2)
+    shear = differences.shape[0] == 2
+    first, ai, aj, ak, aI, aJ, aK = differences[0]
+    second, bi, bj, bk, bI, bJ, bK = differences[-1]
+    sa, va, stop_a, begin_a = s[first], velocity[first], stop[first], begins[first]
+    sb, vb, stop_b, begin_b = s[second], velocity[second], stop[second], begins[second]
     ni, nj, nk = coefficient.shape
-    low = np.zeros(3, np.int64)
     size = index.shape[0]
     rows = 0
     for i in range(1, ni - 1):
@@ -295,29 +276,16 @@ def strain_rows(
                 c = coefficient[i, j, k]
                 if not c > 0.0:
                     continue
-                # First axis varies along the second's direction for shear, along itself for normal strain.
-                low[0], low[1], low[2] = i, j, k
-                if shear:
-                    low[second] -= 1
-                    a0, a1 = (low[0], low[1], low[2]), (i, j, k)
-                    low[second] += 1
-                    low[first] -= 1
-                    b0, b1 = (low[0], low[1], low[2]), (i, j, k)
-                    low[first] += 1
-                    touched = sa[a0] or sa[a1] or sb[b0] or sb[b1]
-                else:
-                    low[axis] += 1
-                    a0, a1 = (i, j, k), (low[0], low[1], low[2])
-                    low[axis] -= 1
-                    b0, b1 = a0, a1
-                    touched = touches_solid(s0, s1, s2, i, j, k)
+                a0, a1 = (i + ai, j + aj, k + ak), (i + aI, j + aJ, k + aK)
+                b0, b1 = (i + bi, j + bj, k + bk), (i + bI, j + bJ, k + bK)
+                touched = sa[a0] or sa[a1] or sb[b0] or sb[b1] if shear else touches_solid(s[0], s[1], s[2], i, j, k)
                 if not (touched or every):
                     continue
                 if size > 0:
                     stiffness[rows] = c
-                    part = difference(first, a0, a1, sa, va, moving, stop_a, rows, 0, index, weight)
+                    part = difference(first, begin_a, a0, a1, sa, va, moving, stop_a, rows, 0, index, weight)
                     if shear:
-                        part += difference(second, b0, b1, sb, vb, moving, stop_b, rows, 2, index, weight)
+                        part += difference(second, begin_b, b0, b1, sb, vb, moving, stop_b, rows, 2, index, weight)
                     known[rows] = part
                 rows += 1
     return rows

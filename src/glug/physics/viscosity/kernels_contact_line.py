@@ -3,6 +3,7 @@
 import numpy as np
 
 from glug.jit import kernel, prange
+from glug.physics.viscosity.kernels import beside, sample_beside
 
 
 @kernel(parallel=True)
@@ -22,21 +23,12 @@ def mark_contact(mass, stopping, full, reach, marked):
 
 @kernel(inline=True)
 def touches_solid(axis, s, cell, shear_b, shear_c, i, j, k):
-    """Whether a stress acts between a face of `axis` and a face in a solid beside it (see `hold_by_walls`)."""
+    """Whether a stress acts between a face of `axis` and a face in a solid beside it."""
     for side in range(6):
-        up = side % 2
-        step = 2 * up - 1
-        towards = (axis + side // 2) % 3
-        di, dj, dk = towards == 0, towards == 1, towards == 2
-        if not s[i + step * di, j + step * dj, k + step * dk]:
-            continue
-        if side < 2:
-            weight = cell[i - (1 - up) * di, j - (1 - up) * dj, k - (1 - up) * dk]
-        else:
-            edges = shear_b if side < 4 else shear_c
-            weight = edges[i + up * di, j + up * dj, k + up * dk]
-        if weight > np.float32(0.0):
-            return True
+        if s[beside(axis, side, i, j, k)]:
+            field = cell if side < 2 else (shear_b if side < 4 else shear_c)
+            if field[sample_beside(axis, side, i, j, k)] > np.float32(0.0):
+                return True
     return False
 
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from glug.geometry.solids.slip import LEAST_SLIP, Surface, around
 from glug.grids.regular import FACES, Offset, copied
+from glug.grids.strain_stencil import HERE, Place, acting, matrix_row
 from glug.physics.rigid.bodies import Drag
 from glug.solvers.cg import Vector
 
@@ -242,7 +243,7 @@ def operator_rows(level: ViscosityLevel, faces: Faces) -> tuple[np.ndarray, np.n
         place = np.stack(np.unravel_index(index, level.m[a].shape), axis=1)
         number = np.arange(len(index)) + sum(len(i) for i in faces.index[:a])
 
-        def add(axis: int, step: np.ndarray, coefficient: np.ndarray, number=number, place=place) -> None:  # type: ignore[no-untyped-def]
+        def add(axis: int, step: Place, coefficient: np.ndarray, number=number, place=place) -> None:  # type: ignore[no-untyped-def]
             shape = level.m[axis].shape
             to = np.ravel_multi_index(tuple((place + step).T), shape)
             mine = (level.m[axis].reshape(-1)[to] > 0) & (coefficient != 0)
@@ -250,21 +251,13 @@ def operator_rows(level: ViscosityLevel, faces: Faces) -> tuple[np.ndarray, np.n
             columns.append(to[mine] + begin[axis])
             values.append(coefficient[mine].astype(np.float64))
 
-        def at(field: np.ndarray, step: np.ndarray, place=place) -> np.ndarray:  # type: ignore[no-untyped-def]
+        def at(field: np.ndarray, step: Place, place=place) -> np.ndarray:  # type: ignore[no-untyped-def]
             return field[tuple((place + step).T)]
 
-        unit = np.eye(3, dtype=np.int64)
-        add(a, 0 * unit[a], at(diagonal[a], 0 * unit[a]))
-        add(a, unit[a], -at(level.c[a], 0 * unit[a]))
-        add(a, -unit[a], -at(level.c[a], -unit[a]))
-        for b in range(3):
-            if b != a:
-                e, f, up, back = level.e[3 - a - b], level.f[3 - a - b], unit[b], unit[a]
-                add(a, up, -at(e, up))
-                add(a, -up, -at(e, 0 * up))
-                # The shear at an edge is u_a(here) - u_a(here - up) + u_b(here) - u_b(here - back).
-                add(b, 0 * up, at(f, 0 * up))
-                add(b, -back, -at(f, 0 * up))
-                add(b, up, -at(f, up))
-                add(b, up - back, at(f, up))
+        around = acting(a)
+        add(a, HERE, at(diagonal[a], HERE))
+        for sample, sign, (axis, step) in matrix_row(a):
+            strain, there, _ = around[sample]
+            field = (level.e if axis == a else level.f)[strain.axis] if strain.shear else level.c[a]
+            add(axis, step, sign * at(field, there))
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)

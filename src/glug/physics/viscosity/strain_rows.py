@@ -13,6 +13,7 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Grid, Staggered
+from glug.grids.strain_stencil import strains
 from glug.physics.viscosity import kernels
 
 if TYPE_CHECKING:
@@ -94,33 +95,22 @@ def strain_rows(
     offsets = np.concatenate([[0], np.cumsum([int(np.prod(s)) for s in shapes])])
     moving = solid.velocity is not None
     velocity = solid.velocity if solid.velocity is not None else solid.area
-    kinds = (0, 1, 2, 3, 4, 5) if grid.dim == 3 else (2, 3, 4)
     parts = []
-    for kind in kinds:
-        field = weights.edges[kind] if kind < 3 else weights.cell
-        arguments = (kind, field, *solid.stopping, *solid_faces, *velocity, moving, every)
+    for strain in strains(grid.dim):
+        field = weights.edges[strain.axis] if strain.shear else weights.cell
+        differences = np.array([(d.axis, *d.low, *d.high) for d in strain.differences])
+        arguments = differences, offsets, field, solid.stopping, solid_faces, velocity, moving, every
         count = kernels.strain_rows(*arguments, np.zeros((0, 4), np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
         index, weight = np.full((count, 4), -1, np.int64), np.zeros((count, 4))
         known, stiffness = np.zeros(count), np.zeros(count)
         kernels.strain_rows(*arguments, index, weight, known, stiffness)
-        first, second = ((kind + 1) % 3, (kind + 2) % 3) if kind < 3 else (kind - 3, kind - 3)
-        for slots, axis in (((0, 1), first), ((2, 3), second)):
-            for slot in slots:
-                index[:, slot] += np.where(index[:, slot] >= 0, offsets[axis], 0)
-        if laplacian and kind >= 3:
+        if laplacian and not strain.shear:
             stiffness = 0.5 * stiffness  # mu |grad u|^2 has mu where the strain energy has 2 mu
-        if laplacian and kind < 3:
-            for slots in ((0, 1), (2, 3)):
-                half = np.full_like(index, -1)
-                half[:, :2] = index[:, slots]
-                parts.append(
-                    (
-                        half,
-                        np.concatenate([weight[:, slots], 0 * weight[:, :2]], axis=1),
-                        0 * known,
-                        stiffness,
-                    )
-                )
+        if laplacian and strain.shear:
+            for n in range(len(strain.differences)):
+                half, share = np.full_like(index, -1), np.zeros_like(weight)
+                half[:, :2], share[:, :2] = index[:, 2 * n : 2 * n + 2], weight[:, 2 * n : 2 * n + 2]
+                parts.append((half, share, 0 * known, stiffness))
         else:
             parts.append((index, weight, known, stiffness))
     index, weight, known, stiffness = (np.concatenate(p) for p in zip(*parts))

@@ -10,9 +10,10 @@ liquid, `kappa` is mu dt / (rho dx^2): all levels above the finest, one after th
 
 import numpy as np
 
+from glug.grids.kernels import moved
 from glug.grids.octree.kernels import level_at, of_axis
 from glug.jit import kernel, prange
-from glug.physics.viscosity.octree.kernels_samples import append, cell_weight, edge_state, edge_weight, moved
+from glug.physics.viscosity.octree.kernels_samples import append, cell_weight, edge_state, edge_weight
 
 MOST = 256  # entries of a row; the longest in the figure of the bench has 53
 CHUNK = 256  # rows that one thread takes at a time

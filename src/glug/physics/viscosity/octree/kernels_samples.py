@@ -10,16 +10,12 @@ the finest, one after the other.
 
 import numpy as np
 
+from glug.grids.kernels import moved
 from glug.grids.octree.kernels import face_at, level_at, of_axis
 from glug.jit import kernel, prange
 
 MOST = 64  # entries of a sample, and more
 CHUNK = np.int64(256)  # leaves that one thread takes at a time
-
-
-@kernel(inline=True)
-def moved(axis, by, i, j, k):
-    return i + by * (axis == 0), j + by * (axis == 1), k + by * (axis == 2)
 
 
 @kernel(inline=True)

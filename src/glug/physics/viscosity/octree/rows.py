@@ -8,6 +8,7 @@ import numpy as np
 from glug.errors import SolverError
 from glug.grids.octree.tree import Faces, Octree
 from glug.grids.regular import Staggered, mapped
+from glug.grids.strain_stencil import matrix_row
 from glug.physics.viscosity.octree import kernels_rows as kernels
 from glug.physics.viscosity.octree import kernels_samples as listing
 from glug.solvers.assembled.rows import CsrSystem
@@ -53,22 +54,13 @@ def stencils(steps: tuple[int, int, int], size: int, levels: int, dim: int, lapl
     """
     rows = []
     for axis in range(dim):
-        entries = [(0, 0, axis, {axis: -1}), (1, 0, axis, {axis: 1})]  # sample, sign, component and where it is
-        for sample, along in ((2, (axis + 1) % 3), (4, (axis + 2) % 3)):
-            if along >= dim:
-                continue
-            for side, sign in ((0, 1), (1, -1)):
-                entries.append((sample + side, 0, axis, {along: 2 * side - 1}))
-                if not laplacian:
-                    entries.append((sample + side, sign, along, {along: side}))
-                    entries.append((sample + side, -sign, along, {along: side, axis: -1}))
-        away = [sum(by * steps[a] for a, by in where.items()) for *_, where in entries]
-        rows.append(
-            [
-                (sample, sign, *((component - axis) * size + (far << l) for l in range(levels)))
-                for (sample, sign, component, _), far in zip(entries, away)
-            ]
-        )
+        row = []
+        for sample, sign, (component, place) in matrix_row(axis, dim):
+            if component == axis or not laplacian:
+                far = sum(n * by for n, by in zip(place, steps))
+                numbers = [(component - axis) * size + (far << l) for l in range(levels)]
+                row.append((sample, sign if component != axis else 0, *numbers))
+        rows.append(row)
     return np.array(rows, np.int64)
 
 
