@@ -40,6 +40,12 @@ def square_fraction(a, b, c, d):
 
 
 @kernel(inline=True)
+def ordered(a, b):
+    """The smaller of two values, and the larger."""
+    return (b, a) if a > b else (a, b)
+
+
+@kernel(inline=True)
 def tetrahedron_fraction(a, b, c, d):
     """Volume fraction of a tetrahedron where the linear function with vertex values a..d is negative."""
     count = (a < 0.0) + (b < 0.0) + (c < 0.0) + (d < 0.0)
@@ -48,16 +54,11 @@ def tetrahedron_fraction(a, b, c, d):
     if count == 4:
         return 1.0
     # Sort ascending: a <= b <= c <= d.
-    if a > b:
-        a, b = b, a
-    if c > d:
-        c, d = d, c
-    if a > c:
-        a, c = c, a
-    if b > d:
-        b, d = d, b
-    if b > c:
-        b, c = c, b
+    a, b = ordered(a, b)
+    c, d = ordered(c, d)
+    a, c = ordered(a, c)
+    b, d = ordered(b, d)
+    b, c = ordered(b, c)
     if count == 1:
         return a * a * a / ((a - b) * (a - c) * (a - d))
     if count == 3:

@@ -7,18 +7,8 @@ right-hand side's, set-up included? Timed as `viscosity-solve` is.
 import numpy as np
 
 from glug.solvers.limits import SolveLimits
-from glug.studies.bench.solves.measured import (
-    HEADER,
-    Result,
-    alone,
-    chosen,
-    curve,
-    draw,
-    fastest,
-    figures,
-    numbers,
-    row,
-)
+from glug.studies.bench.solves import measured
+from glug.studies.bench.solves.measured import Result
 from glug.studies.bench.solves.viscosity import LIMIT, RESOLUTION, TOLERANCE
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
@@ -29,7 +19,7 @@ SOLVERS = {"default": "multigrid", "jacobi-cg": "jacobi-cg", "ic-cg": "ic-cg"}
 
 def measure(n: int, solver: str, case: str) -> Result:
     """Solve in this process; set-up is what follows the links."""
-    return fastest(lambda size: _solve(size, solver, case), n)
+    return measured.fastest(lambda size: _solve(size, solver, case), n)
 
 
 def _solve(n: int, solver: str, case: str) -> Result:
@@ -44,7 +34,7 @@ def _solve(n: int, solver: str, case: str) -> Result:
     choices = problem.preconditioners(SOLVERS[solver])
     residuals: list[float] = []
     stats = solve_with_fallback(problem.system, choices, b, x, SolveLimits(TOLERANCE, LIMIT), residuals=residuals)
-    return numbers(stats, residuals)
+    return measured.numbers(stats, residuals)
 
 
 def bench(options: BenchOptions) -> list[BenchRow]:
@@ -53,16 +43,16 @@ def bench(options: BenchOptions) -> list[BenchRow]:
 
     n = options.resolution or RESOLUTION
     threads = max(options.threads)
-    rows, lines = [], [HEADER]
-    cases = chosen("case", options.case, ("splash",), CASES)
+    rows, lines = [], [measured.HEADER]
+    cases = measured.chosen("case", options.case, ("splash",), CASES)
     curves: dict[str, list[Line]] = {case: [] for case in cases}
     for case in cases:
-        for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
-            r = alone(measure, threads, n=n, solver=solver, case=case)
-            rows.append(row(f"pressure/{case}", solver, n, threads, r))
-            lines.append([case, solver, *figures(r, threads)])
-            curves[case] += curve(solver, r, threads)
+        for solver in measured.chosen("solver", options.solver, SOLVERS, SOLVERS):
+            r = measured.alone(measure, threads, n=n, solver=solver, case=case)
+            rows.append(measured.row(f"pressure/{case}", solver, n, threads, r))
+            lines.append([case, solver, *measured.figures(r, threads)])
+            curves[case] += measured.curve(solver, r, threads)
     options.say(aligned(lines))
     if options.plot is not None:
-        draw("pressure", n, curves, options.plot)
+        measured.draw("pressure", n, curves, options.plot)
     return rows

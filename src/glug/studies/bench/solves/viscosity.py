@@ -11,18 +11,8 @@ from typing import Any
 import numpy as np
 
 from glug.solvers.limits import SolveLimits
-from glug.studies.bench.solves.measured import (
-    HEADER,
-    Result,
-    alone,
-    chosen,
-    curve,
-    draw,
-    fastest,
-    figures,
-    numbers,
-    row,
-)
+from glug.studies.bench.solves import measured
+from glug.studies.bench.solves.measured import Result
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 from glug.view.plot import Line
@@ -47,7 +37,7 @@ PUBLISHED_CORES = 16
 
 def measure(n: int, solver: str, case: str) -> Result:
     """Solve in this process; set-up is from the assembled problem's fields to a solver that is ready."""
-    return fastest(lambda size: _solve(size, solver, case), n)
+    return measured.fastest(lambda size: _solve(size, solver, case), n)
 
 
 def _solve(n: int, solver: str, case: str) -> Result:
@@ -88,7 +78,7 @@ def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) ->
         stats = solve_parts(
             system, name, b, x, SolveLimits(TOLERANCE, LIMIT), stiff_above=stiff_above, residuals=residuals
         )
-    return numbers(stats, residuals)
+    return measured.numbers(stats, residuals)
 
 
 def _run_assembled(problem: Any, solver: str, b: Any) -> Result:
@@ -137,23 +127,23 @@ def bench(options: BenchOptions) -> list[BenchRow]:
 
     n = options.resolution or RESOLUTION
     threads = max(options.threads)
-    cases = chosen("case", options.case, PUBLISHED_CASES, CASES)
-    rows, lines = [], [HEADER]
+    cases = measured.chosen("case", options.case, PUBLISHED_CASES, CASES)
+    rows, lines = [], [measured.HEADER]
     curves: dict[str, list[Line]] = {case: [] for case in cases}
     for case in cases:
-        for solver in chosen("solver", options.solver, SOLVERS, SOLVERS):
+        for solver in measured.chosen("solver", options.solver, SOLVERS, SOLVERS):
             if solver in ASSEMBLED and n > LARGEST_ASSEMBLED:
                 reason = f"an assembled matrix of {n} cells does not fit"
                 rows.append(BenchRow(f"viscosity/{case}", solver, n, threads=threads, skipped=reason))
                 lines.append([case, solver, f"skipped: {reason}", *[""] * 5])
                 continue
-            r = alone(measure, threads, n=n, solver=solver, case=case)
-            rows.append(row(f"viscosity/{case}", solver, n, threads, r))
-            lines.append([case, solver, *figures(r, threads)])
-            curves[case] += curve(solver, r, threads)
+            r = measured.alone(measure, threads, n=n, solver=solver, case=case)
+            rows.append(measured.row(f"viscosity/{case}", solver, n, threads, r))
+            lines.append([case, solver, *measured.figures(r, threads)])
+            curves[case] += measured.curve(solver, r, threads)
     for name, (iterations, seconds, gb) in PUBLISHED.get(n, {}).items() if "delta" in cases else ():
         lines.append(["delta", f"published {name}, 16 cores", str(iterations), "-", f"{seconds}", "-", f"{gb}", "-"])
     options.say(aligned(lines))
     if options.plot is not None:
-        draw("viscosity", n, curves, options.plot)
+        measured.draw("viscosity", n, curves, options.plot)
     return rows
