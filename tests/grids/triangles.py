@@ -20,9 +20,8 @@ class Triangles:
     dim = 2
 
     def __init__(self, points: np.ndarray):
-        self.points, self.all = points, Delaunay(points)
-        self.corners = self.all.simplices
-        across = self.all.neighbors
+        triangles = Delaunay(points)
+        self.points, self.corners, across = points, triangles.simplices, triangles.neighbors
         cell, corner = np.nonzero((across >= 0) & (np.arange(len(across))[:, None] < across))
         self.beside = np.stack([cell, across[cell, corner]])  # the two triangles of every side
         self.ends = np.stack([self.corners[cell, (corner + n) % 3] for n in (1, 2)])
@@ -89,10 +88,12 @@ class Triangles:
 
     def interpolation(self, points: np.ndarray) -> sparse.csr_matrix:
         """The vector of every triangle that fits the velocities of its three sides best; not at the border."""
-        D = self.D
-        sides = np.stack([D.indices[D.indptr[c] : D.indptr[c + 1]] for c in self.all.find_simplex(points)])
+        D, begin = self.D, self.points[self.corners[:, 0]]
+        parts = np.einsum("pcx,cxe->pce", points[:, None] - begin, np.linalg.inv(self.edges))
+        cell = np.minimum(parts.min(axis=2), 1.0 - parts.sum(axis=2)).argmax(axis=1)  # the triangle around each point
+        sides = np.stack([D.indices[D.indptr[c] : D.indptr[c + 1]] for c in cell])
         fits = np.moveaxis(np.linalg.pinv(self.face_normal[sides]), 1, 0)  # (2, n, 3)
         rows = np.repeat(np.arange(len(points)), 3)
         shape = len(points), len(self.length)
-        parts = [sparse.csr_matrix((fit.ravel(), (rows, sides.ravel())), shape=shape) for fit in fits]
-        return sparse.vstack(parts, format="csr")
+        rows_of = [sparse.csr_matrix((fit.ravel(), (rows, sides.ravel())), shape=shape) for fit in fits]
+        return sparse.vstack(rows_of, format="csr")
