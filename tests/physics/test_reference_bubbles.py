@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from meshes import MESHES
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from glug.grids.operators import Operators
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.reference.bubbles import ConstraintPressure, two_phase_pressure
+from glug.physics.reference.bubbles import ConstraintPressure, centroid_velocity, two_phase_pressure
 from glug.physics.reference.pressure import AreaPressure, ghost_distance
+from glug.studies.validate.exactness import Blob
 
 DT, DENSITY = 0.01, 1000.0
 
@@ -162,3 +164,30 @@ def test_two_phases_are_symmetric_and_leave_equal_densities_at_rest(dim: int, n:
     matrix = problem.stress_matrix()
     assert abs(matrix - matrix.T).max() <= 1e-14 * abs(matrix).max()
     assert np.abs(u[tank.area > 0]).max() > 0.1  # a light bubble does not rest
+
+
+@pytest.mark.parametrize("name", ["stretched", "quadtree", "triangles"])
+def test_on_every_mesh_a_bubble_keeps_its_volume_and_two_phases_rise(name: str):
+    """A disc of air in a wavy container full of liquid."""
+
+    def liquid(points: np.ndarray) -> np.ndarray:
+        return 0.4 - np.linalg.norm(points - 0.1, axis=1)
+
+    mesh = MESHES[name](Blob(), liquid)
+    area, phi = mesh.open_area(Blob()), liquid(mesh.cell_position)
+    cells = np.abs(mesh.D) @ area > 0
+    bubble = np.where(phi < 0, -1, 0)
+    u = np.random.default_rng(0).normal(size=len(area))
+    problem = ConstraintPressure(mesh, area, cells & (phi < 0), bubble, ghost_distance(mesh, phi))
+    flow = mesh.cell_volume[phi >= 0] @ mesh.D[phi >= 0] * area  # out of the bubble
+    flow[np.abs(flow) < 1e-12] = 0.0
+    found = problem.solve(u).u
+    assert abs(flow @ found) < 1e-10 * np.abs(flow * found).sum()
+    assert abs(flow @ u) > 1e-3 * np.abs(flow * u).sum()
+    fall = -mesh.face_normal[:, 1]
+    rise = []
+    for air in (DENSITY, 1.0):
+        both = two_phase_pressure(mesh, area, phi, cells, density=DENSITY, air_density=air)
+        rise.append(centroid_velocity(mesh, area, (phi >= 0) & cells, both.solve(fall).u)[1])
+    assert abs(rise[0]) < 1e-10
+    assert rise[1] > 0.5  # of the gravity; 1 in infinite liquid

@@ -1,13 +1,13 @@
-"""Reference two-way coupling of rigid bodies with pressure, in float64, 2D and 3D (Batty 2010, section 2.3.1).
+"""Reference two-way coupling of rigid bodies with pressure, in float64, on any mesh (Batty 2010, section 2.3.1).
 
 Faces in a body move with it: u = R v, where v is the velocity of its centre and its rotation. With w the fraction of
 every face that the body closes, the liquid around it satisfies D (A u + w R v) = 0, and the pressures that see to it
 push the body as much:
 
-    u = u* - dt/rho G p        v = v* + dt M^-1 (D w R)' p,        M = rho_body R' w R        (per volume of a cell)
+    u = u* - dt/rho G p        v = v* + dt M^-1 (V_C D w R)' p,        M = rho_body R' w V_F R
 
-so the matrix is dt/rho D A D' + dt J' M^-1 J with J = (D w R)'. The mass M follows from the same fractions: a body as
-heavy as the liquid then rests in it to rounding.
+so the matrix is dt/rho V_C D A V_F^-1 D' V_C + dt J' M^-1 J with J = (V_C D w R)'. The mass M follows from the same
+fractions: a body as heavy as the liquid then rests in it to rounding. Volumes are over that of the largest face.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from glug.grids.operators import Operators
+from glug.grids.mesh import Mesh
 from glug.physics.reference.pressure import AreaPressure
-from glug.physics.rigid.bodies import rigid_rows
+
+
+def rigid_motions(position: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """R: n . (v + omega x position) at faces (n, 3 in 2D, n, 6 in 3D); omega is one number in 2D."""
+    if normal.shape[1] == 3:
+        return np.concatenate([normal, np.cross(position, normal)], axis=1)
+    turn = position[:, 0] * normal[:, 1] - position[:, 1] * normal[:, 0]
+    return np.concatenate([normal, turn[:, None]], axis=1)
 
 
 @dataclass(frozen=True)
@@ -26,22 +33,21 @@ class Body:
 
     closed: np.ndarray
     R: np.ndarray  # (faces, m)
+    volume: np.ndarray  # of the faces
     density: float  # [kg/m3]
 
     @classmethod
-    def at(cls, operators: Operators, closed: np.ndarray, density: float, centre: np.ndarray | None = None) -> "Body":
+    def at(cls, mesh: Mesh, closed: np.ndarray, density: float, centre: np.ndarray | None = None) -> "Body":
         """About its own centre, from the fractions, or about a given one."""
+        volume = mesh.face_volume / mesh.face_volume.max()
         if centre is None:
-            parts = np.split(closed, np.cumsum([operators.count(o) for o in operators.faces])[:-1])
-            total = sum(p @ operators.points(o) for p, o in zip(parts, operators.faces))
-            centre = np.asarray(total) / closed.sum()
-        R = [rigid_rows(operators.points(o), a, centre, operators.dim) for a, o in enumerate(operators.faces)]
-        return cls(closed, np.concatenate(R), density)
+            centre = (closed * volume) @ mesh.face_position / (closed @ volume)
+        return cls(closed, rigid_motions(mesh.face_position - centre[: mesh.dim], mesh.face_normal), volume, density)
 
     @property
     def mass(self) -> np.ndarray:
-        """rho R' w R, over the volume of a cell."""
-        return self.density * self.R.T @ (self.closed[:, None] * self.R)
+        """M, over the volume of the largest face."""
+        return self.density * self.R.T @ ((self.closed * self.volume)[:, None] * self.R)
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,12 @@ class RigidPressure:
     """A projection and the bodies in it."""
 
     problem: AreaPressure
-    operators: Operators
     bodies: list[Body]
 
     def solve(self, u_star: np.ndarray, v_star: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
         """Face velocities, velocities of the bodies, and the pressure [Pa] of every cell."""
         problem, valid = self.problem, self.problem.valid
-        B = problem.rows.B[valid]
+        B = sparse.diags(problem.row_volume[valid]) @ problem.rows.B[valid]
         matrix = problem.stress_matrix()
         b = B @ (problem.fluid_face * u_star)
         Js, inverses = [], []
@@ -70,12 +75,12 @@ class RigidPressure:
         u = u_star.copy()
         m = problem.moves
         push = B.T @ p[valid]
-        u[m] -= problem.dt * push[m] / (problem.density[m] * problem.liquid_face[m])
+        u[m] -= problem.dt * push[m] / (problem.density * problem.liquid_face * problem.face_volume)[m]
         moved = [v + problem.dt * inverse @ (J @ p[valid]) for v, J, inverse in zip(v_star, Js, inverses)]
         return u, moved, p
 
     def energy(self, u: np.ndarray, v: list[np.ndarray]) -> float:
-        """Kinetic energy of liquid and bodies, over the volume of a cell."""
-        m = self.problem.moves
-        mass = (self.problem.density * self.problem.fluid_face * self.problem.liquid_face)[m]
+        """Kinetic energy of liquid and bodies, over the volume of the largest face."""
+        problem, m = self.problem, self.problem.moves
+        mass = (problem.density * problem.fluid_face * problem.liquid_face * problem.face_volume)[m]
         return float(0.5 * mass @ u[m] ** 2 + sum(0.5 * w @ body.mass @ w for body, w in zip(self.bodies, v)))
