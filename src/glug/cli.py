@@ -67,6 +67,15 @@ class RunOptions:
         return _load(scene, self.frames, self.resolution, self.set_)
 
 
+@dataclass(frozen=True)
+class FrameOptions:
+    """Which frames of a run become something else, and whether they replace what is there."""
+
+    first: Annotated[int | None, typer.Option(metavar="N", min=0, help="The first frame [0].")] = None
+    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last frame [the last there is].")] = None
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export or comparison.")] = False
+
+
 def _with_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Take the fields of the dataclass `kind` as options of a command, whose last parameter it is."""
 
@@ -235,41 +244,41 @@ def check(scene: SceneArgument, frames: Frames = None, resolution: Resolution = 
 
 
 @app.command()
+@_with_options(FrameOptions)
 def export(
     folder: RunArgument,
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="usd, abc, vtk, vdb, ply or obj.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="PATH", help="Where to write [DIR/export/...].")
     ] = None,
-    first: Annotated[int | None, typer.Option(metavar="N", min=0, help="The first frame [0].")] = None,
-    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last frame [the run's].")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
+    *,
+    options: FrameOptions,
 ) -> None:
     """Write a run for Houdini, Blender, Maya, ParaView and others."""
     from glug.output.export import export_run
     from glug.progress import counting
 
     with counting(f"exporting to {to}") as on_frame:
-        print(export_run(folder, to, output, first, last, overwrite, on_frame).text())
+        print(export_run(folder, to, output, **vars(options), on_frame=on_frame).text())
 
 
 @app.command()
+@_with_options(FrameOptions)
 def compare(
     folder: RunArgument,
     other: Annotated[Path, typer.Argument(metavar="DIR2", help="The folder of another run.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write [DIR-vs-DIR2].")
     ] = None,
-    first: Annotated[int | None, typer.Option(metavar="N", min=0, help="The first frame [0].")] = None,
-    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last frame [the shorter run's].")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier comparison.")] = False,
+    *,
+    options: FrameOptions,
 ) -> None:
     """Show two runs side by side, and plot how far apart they are."""
     from glug.progress import counting
     from glug.view.compare import compare_runs
 
     with counting("comparing") as on_frame:
-        print(compare_runs(folder, other, output, first, last, overwrite, on_frame).text())
+        print(compare_runs(folder, other, output, **vars(options), on_frame=on_frame).text())
 
 
 @app.command()
