@@ -10,7 +10,7 @@ from glug.errors import InputError
 _MAY_CHANGE = {"time.frames"}
 
 
-def claim_folder(folder: Path, scene_toml: str, *, resume: bool, overwrite: bool) -> bool:
+def check_destination(folder: Path, scene_toml: str, *, resume: bool, overwrite: bool) -> bool:
     """True if `folder` holds a run to continue or to delete, False if it is free; InputError otherwise."""
     if not folder.exists():
         return False

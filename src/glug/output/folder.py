@@ -26,7 +26,7 @@ from glug.errors import InputError
 from glug.geometry.sampled import SurfaceMesh
 from glug.output import arrays, atomic, lines, ply
 from glug.output.arrays import Checkpoint
-from glug.output.destination import claim_folder
+from glug.output.destination import check_destination
 from glug.output.lock import lock_folder
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class RunFolder:
         scene's run, something that is no run, or if another process is writing to it.
         """
         folder = Path(path)
-        there = claim_folder(folder, scene_toml, resume=resume, overwrite=overwrite)
+        there = check_destination(folder, scene_toml, resume=resume, overwrite=overwrite)
         atomic.make_folder(folder)
         lock = lock_folder(folder)
         atomic.remove_leftovers(folder)

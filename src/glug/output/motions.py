@@ -11,7 +11,7 @@ from glug.scene import Scene
 from glug.scene.motions.recorded import Recorded, with_motions
 
 
-def as_run(scene: Scene, run: RunFolder) -> Scene:
+def as_recorded(scene: Scene, run: RunFolder) -> Scene:
     """The scene of a run, its moving solids with the motions in bodies.jsonl. Solids not in there keep their own."""
     try:
         return with_motions(scene, recorded_motions(run.bodies(), scene.time.fps))

@@ -9,7 +9,7 @@ from glug.particles.storage import Particles
 LEAST_WEIGHT = 1e-3  # of a nominal particle: below it a face counts as not reached
 
 
-def _frame(grid: Grid) -> tuple[np.ndarray, np.float32]:
+def _corner_and_inverse(grid: Grid) -> tuple[np.ndarray, np.float32]:
     return grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
 
 
@@ -21,7 +21,7 @@ def to_grid(
     `mass` (n, 1) weighs the particles where their densities differ; their volume does where it is None.
     """
     velocity, weight = grid.staggered(), grid.staggered()
-    corner, inverse = _frame(grid)
+    corner, inverse = _corner_and_inverse(grid)
     p = particles
     kernels.to_grid(
         p.position,
@@ -43,14 +43,14 @@ def to_grid(
 
 def to_particles_flip(particles: Particles, grid: Grid, velocity: Staggered, before: Staggered, ratio: float) -> None:
     """Add the change of the grid velocity, blended with 1 - ratio of the velocity itself."""
-    corner, inverse = _frame(grid)
+    corner, inverse = _corner_and_inverse(grid)
     p = particles
     kernels.to_particles_flip(p.position, p.velocity, corner, inverse, *velocity, *before, np.float32(ratio))
 
 
 def to_particles_apic(particles: Particles, grid: Grid, velocity: Staggered) -> None:
     """Take velocity and velocity gradient from the grid."""
-    corner, inverse = _frame(grid)
+    corner, inverse = _corner_and_inverse(grid)
     kernels.to_particles_apic(particles.position, particles.velocity, particles.affine, corner, inverse, *velocity)
 
 

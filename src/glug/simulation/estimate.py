@@ -9,12 +9,12 @@ from glug.scene import Scene
 from glug.scene.bodies import Source
 from glug.simulation.setting import BORDER, Setting
 
-# Bytes at the peak of a step and of a frame, measured (`glug bench memory`).
-STEP_PER_CELL = 140.0  # geometry, velocities, pressure solve
-VISCOSITY_PER_CELL = 80.0  # what a viscosity solve adds
-VARYING_PER_CELL = 40.0  # what a viscosity that varies adds
-FRAME_PER_SAMPLE = 28.0  # per sample of the surface's lattice
-PER_PARTICLE = 110.0
+# At the peak of a step and of a frame, measured (`glug bench memory`).
+STEP_BYTES_PER_CELL = 140.0  # geometry, velocities, pressure solve
+VISCOSITY_BYTES_PER_CELL = 80.0  # what a viscosity solve adds
+VARYING_BYTES_PER_CELL = 40.0  # what a viscosity that varies adds
+FRAME_BYTES_PER_SAMPLE = 28.0  # per sample of the surface's lattice
+BYTES_PER_PARTICLE = 110.0
 SAMPLES = 48  # per axis, to measure the volume of shapes
 
 
@@ -39,11 +39,11 @@ def estimate(scene: Scene) -> dict[str, float]:
     cells = 1.0
     for a in range(scene.domain.dim):
         cells *= math.ceil((size[a] / setting.dx + 2 * BORDER) / 8) * 8
-    step = STEP_PER_CELL
+    step = STEP_BYTES_PER_CELL
     if setting.viscous:
-        step += VISCOSITY_PER_CELL + (VARYING_PER_CELL if setting.viscosity_varies else 0.0)
-    frame = FRAME_PER_SAMPLE * scene.surface.resolution**scene.domain.dim
-    memory = max(step, frame) * cells + PER_PARTICLE * particles
+        step += VISCOSITY_BYTES_PER_CELL + (VARYING_BYTES_PER_CELL if setting.viscosity_varies else 0.0)
+    frame = FRAME_BYTES_PER_SAMPLE * scene.surface.resolution**scene.domain.dim
+    memory = max(step, frame) * cells + BYTES_PER_PARTICLE * particles
     return {"particles": particles, "cells": cells, "memory": memory}
 
 

@@ -15,8 +15,8 @@ from glug.simulation.setting import Setting
 # Rounded from runs of dam-break, honey-coil and viscous-beam and from the solver benches (half a million unknowns and
 # more) on two cores: a forecast, no promise.
 SECONDS_PER_PARTICLE_STEP = 0.35e-6  # every stage but the solves
-PRESSURE_PER_CELL = 0.2e-6  # [s] a projection by multigrid, per cell of liquid
-VISCOSITY_PER_CELL = 0.9e-6  # [s] a viscosity solve and the projection before it
+PRESSURE_SECONDS_PER_CELL = 0.2e-6  # a projection by multigrid, per cell of liquid
+VISCOSITY_SECONDS_PER_CELL = 0.9e-6  # a viscosity solve and the projection before it
 SECONDS_PER_SOLVE = 0.02  # what a solve takes however small it is
 SECONDS_PER_FRAME = 1.0  # surface, picture and files
 THICK = 0.05  # [Pa s]: thinner liquids converge in a few iterations
@@ -69,9 +69,9 @@ def forecast(scene: Scene) -> Forecast:
     cells, particles, memory = int(needs["cells"]), int(needs["particles"]), int(needs["memory"])
     steps = scene.time.frames * substeps(scene)
     liquid = particles / Setting(scene).per_cell
-    per_step = particles * SECONDS_PER_PARTICLE_STEP + liquid * PRESSURE_PER_CELL + SECONDS_PER_SOLVE
+    per_step = particles * SECONDS_PER_PARTICLE_STEP + liquid * PRESSURE_SECONDS_PER_CELL + SECONDS_PER_SOLVE
     if _is_viscous(scene):
-        per_step += liquid * VISCOSITY_PER_CELL + 2 * SECONDS_PER_SOLVE
+        per_step += liquid * VISCOSITY_SECONDS_PER_CELL + 2 * SECONDS_PER_SOLVE
     if not scene.volumes:  # what is poured is half there in the mean
         per_step *= 0.5
     warnings = []

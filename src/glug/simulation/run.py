@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from glug.output import RunFolder
-from glug.output.destination import claim_folder
+from glug.output.destination import check_destination
 from glug.scene import Scene, to_toml
 from glug.simulation.frame import Frame, StepStats
 from glug.simulation.interrupts import Interrupts
@@ -71,7 +71,7 @@ def run_to_folder(
 
 def earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
     """The run in `path` to go on with, None to begin one; InputError if neither is possible."""
-    there = claim_folder(path, to_toml(scene), resume=resume, overwrite=False)
+    there = check_destination(path, to_toml(scene), resume=resume, overwrite=False)
     # A run that was killed while it made its folder has a scene, but no manifest yet.
     return RunFolder(path) if there and (path / "manifest.json").exists() else None
 

@@ -22,7 +22,7 @@ from glug.extras import require
 from glug.geometry.sampled import SurfaceMesh
 from glug.output import RunFolder, atomic
 from glug.output.lock import lock_folder
-from glug.output.motions import as_run
+from glug.output.motions import as_recorded
 from glug.scene import Scene, load
 from glug.scene.materials import linear
 from glug.view.camera import Camera
@@ -91,7 +91,7 @@ def render_run(
     """
     options = _checked(options if options is not None else RenderOptions())
     run = RunFolder(path)
-    scene = as_run(load(run.path / "scene.toml"), run)
+    scene = as_recorded(load(run.path / "scene.toml"), run)
     frames, whole = _frames(run, options.only)
     summary = RenderSummary(Path(output) if output is not None else run.path / "render", "")
 

@@ -12,7 +12,7 @@ import numpy as np
 from glug.errors import InputError
 from glug.geometry.sampled import SurfaceMesh
 from glug.output.folder import RunFolder
-from glug.output.motions import as_run
+from glug.output.motions import as_recorded
 from glug.output.ply import check_ply
 from glug.scene import Scene, load
 from glug.scene.bodies import Solid
@@ -140,7 +140,7 @@ def open_shot(
         scene = load(tomllib.loads(run.scene_toml()))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{folder / 'scene.toml'}: not valid TOML: {error}") from None
-    return Shot(run, as_run(scene, run), wanted, fps, _has_particles(run, wanted), on_frame)
+    return Shot(run, as_recorded(scene, run), wanted, fps, _has_particles(run, wanted), on_frame)
 
 
 def _require_frames(run: RunFolder, wanted: range, complete: bool) -> None:

@@ -26,7 +26,7 @@ def runs(rows: int, size: int) -> np.ndarray:
 
 
 @dataclass
-class CsrSystem:
+class AssembledSystem:
     """A x for a symmetric matrix: every row's entries off the diagonal, and `rest`, the sum of the whole row.
 
     Those of row n are `length[n]` (uint8) from start[n] (uint32) on; `column` is int32, `value` and `rest` float32.

@@ -18,7 +18,7 @@ from glug.grids.regular import FACES
 from glug.physics.viscosity import kernels_contact_line as kernels_contact
 from glug.physics.viscosity.levels import ViscosityLevel, coarser, hierarchy
 from glug.physics.viscosity.octree.slip import SlippingRows
-from glug.solvers.assembled.rows import BlockGaussSeidel, CsrSystem
+from glug.solvers.assembled.rows import AssembledSystem, BlockGaussSeidel
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import Level
 from glug.solvers.smoothers import GaussSeidel
@@ -38,7 +38,7 @@ class OctreeLevel:
         self,
         tree: Octree,
         place: np.ndarray,
-        system: CsrSystem | SlippingRows,
+        system: AssembledSystem | SlippingRows,
         regular: ViscosityLevel,
         jumps: np.ndarray | None,
     ):
@@ -131,7 +131,7 @@ class OctreeSmoother:
 def octree_hierarchy(
     tree: Octree,
     place: np.ndarray,
-    system: CsrSystem | SlippingRows,
+    system: AssembledSystem | SlippingRows,
     regular: ViscosityLevel,
     jumps: np.ndarray | None = None,
 ) -> list[Level]:

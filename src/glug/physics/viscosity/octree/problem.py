@@ -24,7 +24,7 @@ from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_d
 from glug.physics.viscosity.octree.slip import SlippingRows
 from glug.physics.viscosity.octree.tree import BAND, LEVELS, AdaptedProblem, adapt
 from glug.physics.viscosity.problem import ViscosityProblem, write_solids
-from glug.solvers.assembled.rows import CsrSystem
+from glug.solvers.assembled.rows import AssembledSystem
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
 from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Level, Multigrid
@@ -97,7 +97,7 @@ class OctreeViscosity:
         kernels_octree_transfer.take_level(self.place, 0, self.tree.deep, fields, values)
         return values
 
-    def _weigh(self, density: Staggered, rows: CsrSystem) -> None:
+    def _weigh(self, density: Staggered, rows: AssembledSystem) -> None:
         """Give coarse faces, which have the reference density so far, that of the liquid around them."""
         coarse = self.place[:, 1] > 0
         rho = to_octree(self.tree, self.place, density)[coarse]

@@ -11,7 +11,7 @@ from glug.grids.regular import Staggered, mapped
 from glug.grids.strain_stencil import matrix_row
 from glug.physics.viscosity.octree import kernels_rows as kernels
 from glug.physics.viscosity.octree import kernels_samples as listing
-from glug.solvers.assembled.rows import CsrSystem
+from glug.solvers.assembled.rows import AssembledSystem
 
 # Entries of rows at transitions beyond those of plain ones, on average over a chunk of rows. The first is enough for
 # all but a few chunks, which get LATE times as many.
@@ -90,7 +90,7 @@ def list_samples(
 
 def assemble(
     tree: Octree, faces: Faces, weights: OctreeWeights, *, enhanced: bool = True, laplacian: bool = False
-) -> CsrSystem:
+) -> AssembledSystem:
     """M + E' K V E over `faces`; others, where a stencil meets them, count as zero.
 
     `laplacian` is the baseline: the gradient of every component on its own.
@@ -121,7 +121,7 @@ def assemble(
             if ends[late[-1]] <= len(column):
                 fill(late, ends - sizes, ends, *out)
         if fits.all():
-            return CsrSystem("viscosity", start, length, column, value, rest)
+            return AssembledSystem("viscosity", start, length, column, value, rest)
     raise AssertionError("a row of an octree has more entries than samples can give it")
 
 

@@ -12,14 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from glug.physics.viscosity.slip import HELD, SWEEPS, SlipTerm
-from glug.solvers.assembled.rows import CsrSystem, Part
+from glug.solvers.assembled.rows import AssembledSystem, Part
 from glug.solvers.cg import Vector
 
 
 class SlippingRows:
     """A + W, over the faces of a tree; `number` gives the tree's numbers of regular faces."""
 
-    def __init__(self, rows: CsrSystem, slip: SlipTerm, number: np.ndarray):
+    def __init__(self, rows: AssembledSystem, slip: SlipTerm, number: np.ndarray):
         mine = number[slip.faces.numbers(list(slip.sizes))]
         kept = np.flatnonzero(mine >= 0)
         order = kept[np.argsort(mine[kept])]
