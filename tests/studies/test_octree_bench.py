@@ -6,7 +6,7 @@ from glug.physics.viscosity.octree.problem import OctreeViscosity
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.octree_viscosity import count
-from glug.studies.problems.octree import frame
+from glug.studies.problems.octree import viscous_input
 
 
 @pytest.mark.slow
@@ -18,7 +18,7 @@ def test_unknowns_are_fewer(case: str, n: int, fewer: float) -> None:
 
 def solved(n: int, preconditioner: str) -> tuple[int, float]:
     """Iterations to 1e-6 on the figure, and entries per row."""
-    given = frame("figure", n)
+    given = viscous_input("figure", n)
     problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
     octree = OctreeViscosity.build(problem, given.diffusion, solver=preconditioner)
     velocity = tuple(u.copy() for u in given.velocity)

@@ -29,7 +29,7 @@ FRAMES = {"buckling-sheet": 40, "melting": 12, "letter-mixer": 30}  # until ther
 
 
 @dataclass
-class Frame:
+class ViscousInput:
     """What a viscous solve is given; `diffusion` is mu dt / (rho dx^2)."""
 
     grid: Grid
@@ -44,7 +44,7 @@ class Frame:
         return int((self.phi < 0).sum())
 
 
-def frame(case: str, n: int) -> Frame:
+def viscous_input(case: str, n: int) -> ViscousInput:
     """`case` at `n` cells: along the figure's height, or along the longest side of a scene."""
     return figure(n) if case == "figure" else beam(n) if case == "beam" else captured(case, n)
 
@@ -63,7 +63,7 @@ def falling(grid: Grid) -> Staggered:
     return u, v, w
 
 
-def figure(n: int) -> Frame:
+def figure(n: int) -> ViscousInput:
     """Height 0.3 m, 1000 Pa s, 1000 kg/m3."""
     height = 0.3
     dx = height / n
@@ -74,10 +74,10 @@ def figure(n: int) -> Frame:
         d = np.sqrt((x - height * cx) ** 2 + (y - height * cy) ** 2 + (z - height * cz) ** 2) - np.float32(height * r)
         np.minimum(phi, d, out=phi)
     solid = sample_solids(grid, Walls((-np.inf, 0.02 * height, -np.inf), (np.inf,) * 3), [], 0.0)
-    return Frame(grid, phi, solid, 1000.0 * DT / (1000.0 * dx * dx), falling(grid))
+    return ViscousInput(grid, phi, solid, 1000.0 * DT / (1000.0 * dx * dx), falling(grid))
 
 
-def beam(n: int) -> Frame:
+def beam(n: int) -> ViscousInput:
     """The box of the scene `viscous-beam`, stuck to the wall x = 0."""
     from glug.scene import load
 
@@ -93,10 +93,10 @@ def beam(n: int) -> Frame:
     liquid = scene.liquids["paste"]
     assert liquid.viscosity.kind == "constant"
     diffusion = liquid.viscosity.value * DT / (liquid.density * dx * dx)
-    return Frame(grid, phi, solid, diffusion, falling(grid))
+    return ViscousInput(grid, phi, solid, diffusion, falling(grid))
 
 
-def captured(case: str, n: int) -> Frame:
+def captured(case: str, n: int) -> ViscousInput:
     """A library scene at the viscous solve that follows FRAMES frames."""
     from glug.scene import load
     from glug.simulation import Simulation, StepContext
@@ -110,4 +110,4 @@ def captured(case: str, n: int) -> Frame:
     context = run_stages(StepContext(simulation.setting, simulation.state), simulation.stages.upto("viscosity"))
     around_liquid(context, 2, stick=True)
     fluid = viscous_fluid(context)
-    return Frame(fluid.grid, fluid.phi, fluid.solid, fluid.diffusion, context.velocity)
+    return ViscousInput(fluid.grid, fluid.phi, fluid.solid, fluid.diffusion, context.velocity)

@@ -25,7 +25,7 @@ from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
 CASES = (("beam", 218), ("figure", 128), ("buckling-sheet", 64), ("melting", 48), ("letter-mixer", 64))
-SHAPES = ("beam", "figure")  # their frame needs no run
+SHAPES = ("beam", "figure")  # what their solve is given needs no run
 LIMIT = 4000
 # Name: on a tree, levels, band, preconditioner, tolerance.
 SOLVERS: dict[str, tuple[bool, int, int, str, float]] = {
@@ -47,29 +47,29 @@ HEAD += ["step s", "M rows/s", "product ns/row", "bytes/unknown"]
 
 
 def capture(case: str, n: int, path: str) -> None:
-    """Write the frame of a library scene to a file, for the processes that measure it."""
+    """Write what the solve of a library scene is given to a file, for the processes that measure it."""
     import pickle
 
-    from glug.studies.problems.octree import frame
+    from glug.studies.problems.octree import viscous_input
 
-    Path(path).write_bytes(pickle.dumps(frame(case, n)))
+    Path(path).write_bytes(pickle.dumps(viscous_input(case, n)))
 
 
 def measure(case: str, n: int, solver: str, path: str | None) -> Result:
     """One viscous step in this process, after one that stops at once but takes as much memory."""
     import pickle
 
-    from glug.studies.problems.octree import figure, frame
+    from glug.studies.problems.octree import figure, viscous_input
 
     _step(figure(32), solver, LIMIT)  # loads or compiles the kernels
-    problem = frame(case, n) if path is None else pickle.loads(Path(path).read_bytes())
+    given = viscous_input(case, n) if path is None else pickle.loads(Path(path).read_bytes())
     before = isolated.resident_bytes()
-    _step(problem, solver, 1)
-    result = _step(problem, solver, LIMIT)
-    return {**result, "voxels": problem.voxels, "bytes": isolated.peak_bytes() - before}
+    _step(given, solver, 1)
+    result = _step(given, solver, LIMIT)
+    return {**result, "voxels": given.voxels, "bytes": isolated.peak_bytes() - before}
 
 
-def _step(frame: Any, solver: str, most: int) -> Result:
+def _step(given: Any, solver: str, most: int) -> Result:
     from glug.grids.regular import copied
     from glug.physics.viscosity.octree.problem import OctreeViscosity
     from glug.physics.viscosity.problem import ViscosityProblem
@@ -77,13 +77,13 @@ def _step(frame: Any, solver: str, most: int) -> Result:
 
     on_tree, levels, band, preconditioner, tolerance = SOLVERS[solver]
     limits = SolveLimits(tolerance, most)
-    velocity = copied(frame.velocity)
+    velocity = copied(given.velocity)
     seconds = dict.fromkeys(STAGES, 0.0)
     begin = time.perf_counter()
-    problem = ViscosityProblem.build(frame.grid, frame.phi, frame.solid, frame.diffusion)
+    problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
     seconds["weights"] = time.perf_counter() - begin
     if on_tree:
-        octree = OctreeViscosity.build(problem, frame.diffusion, levels=levels, band=band, solver=preconditioner)
+        octree = OctreeViscosity.build(problem, given.diffusion, levels=levels, band=band, solver=preconditioner)
         del problem
         stats = octree.solve(velocity, limits)
         total = time.perf_counter() - begin
@@ -124,9 +124,9 @@ def count(case: str, n: int) -> dict[str, int]:
     """Voxels, and unknowns of the regular grid and of the octree, in this process."""
     from glug.physics.viscosity.octree.tree import adapt
     from glug.physics.viscosity.problem import ViscosityProblem
-    from glug.studies.problems.octree import frame
+    from glug.studies.problems.octree import viscous_input
 
-    given = frame(case, n)
+    given = viscous_input(case, n)
     adapted = adapt(ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion))
     return {"voxels": given.voxels, "regular": adapted.regular.unknowns, "octree": adapted.faces.count}
 
@@ -144,7 +144,7 @@ def bench(options: BenchOptions) -> list[BenchRow]:
     for case, n in cases:
         mine = [s for s in solvers if case == "figure" or s in IN_SCENES or options.solver]
         with tempfile.TemporaryDirectory() as folder:
-            path = None if case in SHAPES or not mine else str(Path(folder) / "frame")
+            path = None if case in SHAPES or not mine else str(Path(folder) / "given")
             if path is not None:
                 isolated.call(f"{__name__}:capture", case=case, n=n, path=path)
             found = {}
