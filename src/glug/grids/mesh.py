@@ -11,13 +11,12 @@ pressure and the force of stresses s on the faces, per volume, are
 
     G p = -V_F^-1 D' V_C p,        -V_F^-1 E' V s,        V = (V_C for every axis, V_E).
 
-A mesh is exact where the lab (`glug validate exactness`, `tests/grids/test_meshes.py`) is, if and only if
+What the lab holds to rounding (`glug validate exactness`, `tests/physics/test_variational.py`) rests on three
+properties of a mesh (`tests/grids/test_meshes.py`), whatever part of the control volumes is liquid, air or solid:
 
     G p = n . grad p for linear p          liquid rests, in any direction of gravity
     D u = 0, E u = 0 for rigid motions u   they are kept
     E' V s = 0 for constant stresses s     uniform tractions are met
-
-whatever part of the control volumes is liquid, air or solid.
 """
 
 from __future__ import annotations

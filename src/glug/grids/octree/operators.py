@@ -17,9 +17,10 @@ same height as the coarse sample: linear velocities have exact strains.
 
 Divergence. Where a face of size H is divided, the leaves on both sides see one flow through it, the mean of its parts:
 so the gradient there is the mean of the fine pressures less the coarse one, over 3/4 H, the same for all parts, exact
-for linear pressures. Liquid rests; but rotation, which differs from part to part, is divergence of size omega to the
-fine leaves. Measured when whole trees are refined (`tests/grids/test_meshes.py`): order 2 in the pressure, order 2 in
-the mean and 1 in the maximum of the velocity. The surface of liquid or solid may cut finest leaves only.
+for linear pressures: liquid rests. But a rotation omega, whose velocity differs from part to part, has a divergence of
+omega / 2 in the fine leaves. Measured as whole trees are refined (`tests/grids/test_meshes.py`): order 2 in the
+pressure; in the velocity order 2 in the mean, and 1 in the maximum, which is next to other levels. Rest and these
+orders hold where the surfaces of liquid and solids cut no leaf next to another level.
 """
 
 from __future__ import annotations
