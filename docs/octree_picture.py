@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from glug.physics.viscosity.octree.problem import tree_inside
+from glug.physics.viscosity.octree.tree import tree_inside
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.studies.problems.octree import figure
 
