@@ -1,9 +1,10 @@
-"""The guide names every key of the scene file, and its scenes load."""
+"""The guide names every key of the scene file, its scenes load, and its programs run and are the examples."""
 
 import re
 import tomllib
 import typing
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,16 @@ import pytest
 import glug
 from glug.scene.materials import MATERIALS
 from glug.scene.model import Model
+from glug.simulation.stages import STAGES
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "guide.md").read_text()
 REFERENCE = GUIDE[GUIDE.index("### Top level") : GUIDE.index("## What a run writes")]
 # The words in code spans of the reference, over line ends too.
 WORDS = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]+)`", REFERENCE))))
+
+
+# Fields of the step context that only glug's own stages need.
+HIDDEN = {"fraction", "liquids", "mobility", "air", "air_lost", "before", "speed", "seconds"}
 
 
 def models(annotation: Any, seen: set[type]) -> Iterator[type[Model]]:
@@ -53,3 +59,28 @@ def test_its_scenes_load():
     assert blocks
     for block in blocks:
         glug.load(tomllib.loads(block))
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+PROGRAMS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["wind", "own_pressure_solver"])
+def test_shows_the_example_as_it_is(name):
+    assert (EXAMPLES / f"{name}.py").read_text() in PROGRAMS
+
+
+def test_its_other_programs_run(capsys):
+    examples = [path.read_text() for path in EXAMPLES.glob("*.py")]
+    programs = [program for program in PROGRAMS if program not in examples]
+    assert len(programs) == 1
+    for program in programs:
+        exec(compile(program, "docs/guide.md", "exec"), {})
+    assert "'forces', 'calm', 'pressure'" in capsys.readouterr().out
+
+
+def test_names_every_stage_and_every_field_of_the_context():
+    own = GUIDE[GUIDE.index("## Stages, forces") : GUIDE.index("### A force")]
+    words = set(re.findall(r"\w+", own))
+    assert set(STAGES) <= words
+    assert {field.name for field in fields(glug.StepContext)} - HIDDEN <= words
