@@ -234,6 +234,15 @@ def test_an_entry_leads_to_equation_code_and_test(entry):
     assert f"](#{slug(entry.partition(chr(10))[0])})" in GLOSSARY
 
 
+@pytest.mark.parametrize("word", ENTRIES)
+def test_the_section_that_an_entry_leads_to_uses_its_word(word):
+    target = re.search(r"\]\(((?:theory/)?\w+\.md)#([\w-]+)\)", ENTRIES[word])
+    assert target is not None
+    parts = re.split(r"^#+ ", (DOCS / target[1]).read_text(), flags=re.MULTILINE)
+    text = next(part for part in parts if slug(part.partition("\n")[0]) == target[2]).partition("\n- Code:")[0]
+    assert word.partition(" (")[0].lower() in text.lower()
+
+
 # Negative controls
 
 
