@@ -16,10 +16,11 @@ from glug.grids.regular import CENTRE, FACES, Grid
 from glug.physics.reference.viscosity import laplacian_rows, stiffness
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.variational import stress_rows
-from glug.physics.viscosity.octree import problem as octree_viscosity
+from glug.physics.viscosity.octree import tree as octree_tree
 from glug.physics.viscosity.octree.levels import OctreeSmoother
-from glug.physics.viscosity.octree.problem import OctreeViscosity, bent_cells, face_volumes, tree_inside
+from glug.physics.viscosity.octree.problem import OctreeViscosity, face_volumes
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
+from glug.physics.viscosity.octree.tree import bent_cells, tree_inside
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
@@ -181,8 +182,8 @@ def test_a_jump_of_the_viscosity_inside_stays_resolved(monkeypatch):
     regular = tuple(u.copy() for u in start)
     problem.solve(regular, SolveLimits(1e-6, 2000))
     off, iterations = [], []
-    for marks in (octree_viscosity.jump_cells, lambda cell: np.zeros(cell.shape, np.bool_)):
-        monkeypatch.setattr(octree_viscosity, "jump_cells", marks)
+    for marks in (octree_tree.jump_cells, lambda cell: np.zeros(cell.shape, np.bool_)):
+        monkeypatch.setattr(octree_tree, "jump_cells", marks)
         ours = tuple(u.copy() for u in start)
         stats = OctreeViscosity.build(problem, diffusion).solve(ours, SolveLimits(1e-6, 2000))
         squares = [((u - v)[w > 0] ** 2).mean() for u, v, w in zip(ours, regular, m)]

@@ -5,7 +5,7 @@ import pytest
 from setups import tank
 
 from glug.physics.pressure.problem import PressureProblem
-from glug.physics.velocity import extend
+from glug.physics.velocity import LiquidSurroundings
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 
@@ -28,11 +28,11 @@ def residual_speeds(steps: int, implicit_number: float | None, project_first: bo
         if viscous is not None:
             if project_first:
                 problem.project(velocity, limits)
-            extend(grid, velocity, solid, problem.liquid, reached, 2, stick=True)
+            LiquidSurroundings(grid, solid, None, problem.liquid, reached).extend(velocity, 2, stick=True)
             viscous.solve(velocity, limits)
         _, stats = problem.project(velocity, limits)
         assert stats.converged
-        extend(grid, velocity, solid, problem.liquid, reached, 2, stick=viscous is not None)
+        LiquidSurroundings(grid, solid, None, problem.liquid, reached).extend(velocity, 2, stick=viscous is not None)
         speeds.append(float(np.abs(velocity[1][wet]).max()) / (G * DT))
     return speeds
 

@@ -9,6 +9,7 @@ from setups import NO_WALLS, HalfSpace
 from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.geometry.solids.slip import LEAST_SLIP, NEAREST
 from glug.grids.regular import CENTRE, FACES, Grid, Staggered
+from glug.physics.reference.scenes import reference_viscosity
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.studies.validate.slip import TaylorCouetteSlip, block_on_slope, sticking_error
@@ -58,7 +59,7 @@ def solved(solid: SolidField, diffusion=30.0, surface: float = 0.737, **options)
     ours, reference = stirred(), stirred()
     problem = ViscosityProblem.build(GRID, phi, solid, diffusion)
     stats = problem.solve(ours, SolveLimits(1e-6, 4000), **options)
-    ViscosityProblem.build(GRID, phi, solid, diffusion).solve_reference(reference)
+    reference_viscosity(problem, reference)
     assert stats.converged
     return ours, reference, stats.iterations
 

@@ -6,7 +6,7 @@ import pytest
 from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.reference.scenes import reference_viscosity
-from glug.physics.velocity import extend
+from glug.physics.velocity import LiquidSurroundings
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 
@@ -71,7 +71,7 @@ def test_velocity_continues_along_a_slip_wall_only(slip, slides):
     velocity[1][:] = 1.0
     liquid = np.zeros(grid.shape, np.uint8)
     liquid[4:-4, 4:-4, 4:8] = 1
-    extend(grid, velocity, solid, liquid, grid.staggered(), 2, stick=True)
+    LiquidSurroundings(grid, solid, solid.velocity, liquid, grid.staggered()).extend(velocity, 2, stick=True)
     assert velocity[1][4, 8, 5] == 1.0
     assert velocity[1][3, 8, 5] == (1.0 if slides else 0.0)  # the first face behind the wall at x = 0
     assert velocity[1][4, 4, 5] == 0.0  # nothing passes through the wall at y = 0

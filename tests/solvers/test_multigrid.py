@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug.errors import SolverError
-from glug.physics.pressure import problem as pressure
+from glug.physics.pressure import solvers, term_levels
 from glug.physics.viscosity.preconditioners import preconditioners
 from glug.solvers.cg import Diagonal, conjugate_gradients, solve_with_fallback, zeros_like
 from glug.solvers.limits import SolveLimits
@@ -113,8 +113,8 @@ def test_the_diagonal_solves_for_pressure_where_all_else_fails(monkeypatch):
         def __call__(self, r, z, scratch):
             return -1.0
 
-    monkeypatch.setattr(pressure, "Multigrid", Fails)
-    monkeypatch.setattr(pressure, "StencilCholesky", Fails)
+    monkeypatch.setattr(term_levels, "Multigrid", Fails)
+    monkeypatch.setattr(solvers, "StencilCholesky", Fails)
     problem = solve_problems.splash(16)
     velocity = problem.grid.staggered()
     velocity[1][:] = -1.0

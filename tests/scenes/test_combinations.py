@@ -1,0 +1,86 @@
+"""Any two features go together: the table of all pairs, each run for a few steps and held to its invariants.
+
+Pairs of {rigid bodies, slip, separating walls, octree viscosity, viscosity that varies with heat, several densities,
+affine tiles, and the four kinds of air}. What does not go together is refused for a physical reason.
+"""
+
+import numpy as np
+import pytest
+from combinations import AIRS, CELLS, pairs, run, scene
+
+from glug.errors import SceneError
+from glug.simulation import Simulation
+
+REFUSED = {("separating", "affine"), ("separating", "two-phase")}  # the air flows in behind the liquid: nothing opens
+GRAVITY = 9.81
+REST = 0.16  # of g dt: what the edges of the surface have in the plain pool too (0.125)
+PUSH, STEPS = 0.5, 3  # [m/s]
+
+
+@pytest.mark.parametrize("pair", [p for p in pairs() if p not in REFUSED], ids="+".join)
+def test_a_pair_rests_and_moves(pair):
+    _, resting = run(scene(*pair), STEPS)
+    still = resting[-1]
+    assert still.max_speed < REST * GRAVITY * still.dt
+    simulation, moving = run(scene(*pair, push=PUSH), STEPS)
+    for stats in resting + moving:
+        assert all(solve.converged for solve in stats.solves.values()), stats.solves
+        assert not stats.warnings
+        assert abs(stats.liquid_volume / stats.target_volume - 1.0) < 0.02
+    p = simulation.state.particles
+    assert len(p) == len(Simulation(scene(*pair)).state.particles)
+    assert (p.position >= 0.0).all() and (p.position <= 1.0).all()
+    for solid in simulation.setting.solids_with(simulation.state.bodies):
+        assert solid.distance(p.position.astype(float), 0.0).min() > -0.1 / CELLS  # none inside
+    # Walls take momentum from the liquid, and give none.
+    mass = p.volume[:, 0].astype(float)
+    assert 0.0 < (mass * p.velocity[:, 0]).sum() / mass.sum() < PUSH
+
+
+def test_at_most_four_pairs_are_refused_each_for_its_reason():
+    assert len(REFUSED) <= 4
+    for pair in REFUSED:
+        with pytest.raises(SceneError, match=r"separating with .* air: it flows in behind the liquid"):
+            Simulation(scene(*pair))
+
+
+@pytest.mark.parametrize("air", AIRS)
+def test_a_neutral_body_stays_neutral_under_every_air(air):
+    simulation, stats = run(scene("bodies", air), 6)
+    speed = np.abs(simulation.state.bodies[0].velocity_of_centre).max()
+    assert speed < 1e-3 * GRAVITY * stats[-1].dt * len(stats)
+    heavy = scene("bodies", air)
+    heavy["solids"][0]["density"] = 1500.0
+    sinking, _ = run(heavy, 6)
+    assert sinking.state.bodies[0].velocity_of_centre[1] < -0.05 * GRAVITY * 0.06  # the control
+
+
+@pytest.mark.parametrize("viscosity", ["multigrid", "octree"])
+def test_two_viscous_layers_of_different_densities_rest(viscosity):
+    """The heavier below; side by side they do not."""
+    made = scene("densities", "octree")
+    made["solver"]["viscosity"] = viscosity
+    _, stats = run(made, 4)
+    resting = stats[-1].max_speed
+    assert resting < REST * GRAVITY * stats[-1].dt
+    for volume, (left, right) in zip(made["volumes"], ((0.0, 0.5), (0.5, 1.0))):
+        volume["shape"] = {"kind": "box", "lower": [left, 0.0, 0.0], "upper": [right, 0.6, 1.0]}
+    _, stats = run(made, 4)
+    assert stats[-1].max_speed > 3 * resting
+
+
+@pytest.mark.parametrize("other", ["bodies", "octree", "densities", "tiles", "heat", "slip"])
+def test_no_wall_that_lets_go_pulls_whatever_else_there_is(other):
+    """A pool thrown upwards leaves its floor; one at ordinary walls is held by suction."""
+
+    def rising(*features: str) -> float:
+        made = scene(*features)
+        for volume in made["volumes"]:
+            volume["velocity"] = [0.0, PUSH, 0.0]
+        simulation, _ = run(made, 1)
+        p = simulation.state.particles
+        low = p.position[:, 1] < 0.1
+        return float(p.velocity[low, 1].mean())
+
+    assert rising("separating", other) > 0.6 * PUSH
+    assert rising(other) < 0.2 * PUSH
