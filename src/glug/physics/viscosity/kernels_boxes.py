@@ -10,37 +10,13 @@ import numpy as np
 
 from glug.grids.kernels import ONE, inner_range
 from glug.jit import kernel, prange
-from glug.physics.viscosity.kernels_stress import stress_u, stress_v, stress_w
+from glug.physics.viscosity.kernels_stress import X, Y, Z, rest
 
 ZERO, UNIT = np.float32(0.0), np.float32(1.0)
 BOX = 15
 STRIDE = 4  # boxes of one row this far apart do not touch
 LANES = 8  # boxes that are factorised side by side
 LEAST_PIVOT = np.float32(1e-6)  # of the diagonal
-
-
-@kernel(inline=True)
-def residual_u(bu, u, v, w, mu, cx, ey, ez, fy, fz, i, j, ka, kb, out):
-    """out = b - A x along a row of x-faces; zero where there is no unknown."""
-    for k in range(ka, kb):
-        a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
-        out[k] = a if mu[i, j, k] > ZERO else ZERO
-
-
-@kernel(inline=True)
-def residual_v(bv, u, v, w, mv, cy, ex, ez, fx, fz, i, j, ka, kb, out):
-    """The same along a row of y-faces."""
-    for k in range(ka, kb):
-        a = bv[i, j, k] - mv[i, j, k] * v[i, j, k] - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
-        out[k] = a if mv[i, j, k] > ZERO else ZERO
-
-
-@kernel(inline=True)
-def residual_w(bw, u, v, w, mw, cz, ex, ey, fx, fy, i, j, ka, kb, out):
-    """The same along a row of z-faces."""
-    for k in range(ka, kb):
-        a = bw[i, j, k] - mw[i, j, k] * w[i, j, k] - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
-        out[k] = a if mw[i, j, k] > ZERO else ZERO
 
 
 @kernel(inline=True)
@@ -154,11 +130,17 @@ def relax_boxes(x, b, mass, fields, members, entries, centres, regular, inverse,
                             if 0 < a < shape[0] - 1 and 0 < c < shape[1] - 1:
                                 ri, rj, row = np.uint64(a), np.uint64(c), rows[p]
                                 if mine[p, 0] == 0:
-                                    residual_u(bu, u, v, w, mu, cx, ey, ez, fy, fz, ri, rj, ka, kb, row)
+                                    for k in range(ka, kb):
+                                        s = rest(bu, mu, u, v, w, cx, ez, ey, fz, fy, X, Y, Z, ri, rj, k)
+                                        row[k] = s if mu[ri, rj, k] > ZERO else ZERO
                                 elif mine[p, 0] == 1:
-                                    residual_v(bv, u, v, w, mv, cy, ex, ez, fx, fz, ri, rj, ka, kb, row)
+                                    for k in range(ka, kb):
+                                        s = rest(bv, mv, v, u, w, cy, ez, ex, fz, fx, Y, X, Z, ri, rj, k)
+                                        row[k] = s if mv[ri, rj, k] > ZERO else ZERO
                                 else:
-                                    residual_w(bw, u, v, w, mw, cz, ex, ey, fx, fy, ri, rj, ka, kb, row)
+                                    for k in range(ka, kb):
+                                        s = rest(bw, mw, w, u, v, cz, ey, ex, fy, fx, Z, X, Y, ri, rj, k)
+                                        row[k] = s if mw[ri, rj, k] > ZERO else ZERO
                             else:
                                 rows[p] = ZERO
                     for p in range(BOX):

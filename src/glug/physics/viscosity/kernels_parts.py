@@ -9,6 +9,7 @@ import numpy as np
 from glug.grids.kernels import ONE, inner_range
 from glug.grids.kernels_blocks import inner_row
 from glug.jit import kernel, prange
+from glug.physics.viscosity.kernels_stress import X, Y, Z
 
 ZERO = np.float32(0.0)
 
@@ -16,12 +17,26 @@ ZERO = np.float32(0.0)
 @kernel(inline=True)
 def pulls(weight, neighbour):
     """Whether a stress sample ties a face to a neighbour that is no unknown."""
-    return weight > ZERO and not neighbour > ZERO
+    return (weight > ZERO) & (not neighbour > ZERO)
+
+
+@kernel(inline=True)
+def holds(g, mass, c, ev, ew, a, b, d, i, j, k):
+    """Whether a wall holds the face (i, j, k), if that is an unknown; samples and steps are those of `stress`."""
+    before, after = (i - a[0], j - a[1], k - a[2]), (i + a[0], j + a[1], k + a[2])
+    low_v, high_v = (i - b[0], j - b[1], k - b[2]), (i + b[0], j + b[1], k + b[2])
+    low_w, high_w = (i - d[0], j - d[1], k - d[2]), (i + d[0], j + d[1], k + d[2])
+    s = pulls(c[i, j, k], g[after]) | pulls(c[before], g[before])
+    s |= pulls(ev[i, j, k], g[low_v]) | pulls(ev[high_v], g[high_v])
+    s |= pulls(ew[i, j, k], g[low_w]) | pulls(ew[high_w], g[high_w])
+    return (g[i, j, k] > ZERO) & (s | (g[i, j, k] > mass[i, j, k]))
 
 
 @kernel(parallel=True)
 def find_held(m, mass, c, e, blocks, held):
     """held[block] = how many of its unknown faces a wall holds."""
+    gu, gv, gw = m
+    mu, mv, mw = mass
     cx, cy, cz = c
     ex, ey, ez = e
     for t in prange(blocks.shape[0]):
@@ -31,24 +46,12 @@ def find_held(m, mass, c, e, blocks, held):
             for j in range(j0, j1):
                 k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 row = 0
-                g, own = m[0], mass[0]
                 for k in range(k0, k1):
-                    a = pulls(cx[i, j, k], g[i + ONE, j, k]) or pulls(cx[i - ONE, j, k], g[i - ONE, j, k])
-                    a = a or pulls(ez[i, j, k], g[i, j - ONE, k]) or pulls(ez[i, j + ONE, k], g[i, j + ONE, k])
-                    a = a or pulls(ey[i, j, k], g[i, j, k - ONE]) or pulls(ey[i, j, k + ONE], g[i, j, k + ONE])
-                    row += g[i, j, k] > ZERO and (a or g[i, j, k] > own[i, j, k])
-                g, own = m[1], mass[1]
+                    row += holds(gu, mu, cx, ez, ey, X, Y, Z, i, j, k)
                 for k in range(k0, k1):
-                    a = pulls(cy[i, j, k], g[i, j + ONE, k]) or pulls(cy[i, j - ONE, k], g[i, j - ONE, k])
-                    a = a or pulls(ez[i, j, k], g[i - ONE, j, k]) or pulls(ez[i + ONE, j, k], g[i + ONE, j, k])
-                    a = a or pulls(ex[i, j, k], g[i, j, k - ONE]) or pulls(ex[i, j, k + ONE], g[i, j, k + ONE])
-                    row += g[i, j, k] > ZERO and (a or g[i, j, k] > own[i, j, k])
-                g, own = m[2], mass[2]
+                    row += holds(gv, mv, cy, ez, ex, Y, X, Z, i, j, k)
                 for k in range(k0, k1):
-                    a = pulls(cz[i, j, k], g[i, j, k + ONE]) or pulls(cz[i, j, k - ONE], g[i, j, k - ONE])
-                    a = a or pulls(ey[i, j, k], g[i - ONE, j, k]) or pulls(ey[i + ONE, j, k], g[i + ONE, j, k])
-                    a = a or pulls(ex[i, j, k], g[i, j - ONE, k]) or pulls(ex[i, j + ONE, k], g[i, j + ONE, k])
-                    row += g[i, j, k] > ZERO and (a or g[i, j, k] > own[i, j, k])
+                    row += holds(gw, mw, cz, ey, ex, Z, X, Y, i, j, k)
                 count += row
         held[t] = count
 

@@ -6,7 +6,11 @@ cell for its strains along x, y, z, one field on the finest grid;
 axes. `f` couples the two components of a shear: it is `e`, over the cut distances where a wall cuts them. `m` is what
 acts on a face alone: its mass and what walls add; zero where there is no unknown.
 
-Differences are taken before products, so that a rigid motion cancels before it is rounded.
+Differences are taken before products, so that a rigid motion cancels before it is rounded. The rows are those of
+`grids.strain_stencil`, to which a test holds them entry by entry.
+
+What is done at a face is written once for all components; its loops are not. With a row in a function of its own, or
+its component chosen as the loop runs, a product takes 5.3 ns per unknown instead of 1.7.
 """
 
 import numpy as np
@@ -16,63 +20,43 @@ from glug.grids.kernels_blocks import inner_row
 from glug.jit import kernel, prange
 
 ZERO = np.float32(0.0)
+NONE = np.uint64(0)
+X, Y, Z = (ONE, NONE, NONE), (NONE, ONE, NONE), (NONE, NONE, ONE)  # steps along the axes
 
 
 @kernel(inline=True)
-def stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k):
-    """Row of E' K V E of the x-face (i, j, k)."""
-    c = u[i, j, k]
-    a = cx[i, j, k] * (c - u[i + ONE, j, k]) + cx[i - ONE, j, k] * (c - u[i - ONE, j, k])
-    a += ez[i, j, k] * (c - u[i, j - ONE, k]) + ez[i, j + ONE, k] * (c - u[i, j + ONE, k])
-    a += ey[i, j, k] * (c - u[i, j, k - ONE]) + ey[i, j, k + ONE] * (c - u[i, j, k + ONE])
-    a += fz[i, j, k] * (v[i, j, k] - v[i - ONE, j, k])
-    a -= fz[i, j + ONE, k] * (v[i, j + ONE, k] - v[i - ONE, j + ONE, k])
-    a += fy[i, j, k] * (w[i, j, k] - w[i - ONE, j, k])
-    return a - fy[i, j, k + ONE] * (w[i, j, k + ONE] - w[i - ONE, j, k + ONE])
+def stress(u, v, w, c, ev, ew, fv, fw, a, b, d, i, j, k):
+    """Row of E' K V E of the face (i, j, k) of u, whose shears with v are at the edges `ev`, with w at `ew`.
+
+    a, b, d are the steps along the axes of u, v, w.
+    """
+    before, after = (i - a[0], j - a[1], k - a[2]), (i + a[0], j + a[1], k + a[2])
+    low_v, high_v = (i - b[0], j - b[1], k - b[2]), (i + b[0], j + b[1], k + b[2])
+    low_w, high_w = (i - d[0], j - d[1], k - d[2]), (i + d[0], j + d[1], k + d[2])
+    beside_v = (i + b[0] - a[0], j + b[1] - a[1], k + b[2] - a[2])
+    beside_w = (i + d[0] - a[0], j + d[1] - a[1], k + d[2] - a[2])
+    x = u[i, j, k]
+    s = c[i, j, k] * (x - u[after]) + c[before] * (x - u[before])
+    s += ev[i, j, k] * (x - u[low_v]) + ev[high_v] * (x - u[high_v])
+    s += ew[i, j, k] * (x - u[low_w]) + ew[high_w] * (x - u[high_w])
+    s += fv[i, j, k] * (v[i, j, k] - v[before])
+    s -= fv[high_v] * (v[high_v] - v[beside_v])
+    s += fw[i, j, k] * (w[i, j, k] - w[before])
+    return s - fw[high_w] * (w[high_w] - w[beside_w])
 
 
 @kernel(inline=True)
-def stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k):
-    """Row of E' K V E of the y-face (i, j, k)."""
-    c = v[i, j, k]
-    a = cy[i, j, k] * (c - v[i, j + ONE, k]) + cy[i, j - ONE, k] * (c - v[i, j - ONE, k])
-    a += ez[i, j, k] * (c - v[i - ONE, j, k]) + ez[i + ONE, j, k] * (c - v[i + ONE, j, k])
-    a += ex[i, j, k] * (c - v[i, j, k - ONE]) + ex[i, j, k + ONE] * (c - v[i, j, k + ONE])
-    a += fz[i, j, k] * (u[i, j, k] - u[i, j - ONE, k])
-    a -= fz[i + ONE, j, k] * (u[i + ONE, j, k] - u[i + ONE, j - ONE, k])
-    a += fx[i, j, k] * (w[i, j, k] - w[i, j - ONE, k])
-    return a - fx[i, j, k + ONE] * (w[i, j, k + ONE] - w[i, j - ONE, k + ONE])
+def stiffness(c, ev, ew, a, b, d, i, j, k):
+    """Diagonal of E' K V E of the same face."""
+    before = (i - a[0], j - a[1], k - a[2])
+    high_v, high_w = (i + b[0], j + b[1], k + b[2]), (i + d[0], j + d[1], k + d[2])
+    return c[i, j, k] + c[before] + ev[i, j, k] + ev[high_v] + ew[i, j, k] + ew[high_w]
 
 
 @kernel(inline=True)
-def stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k):
-    """Row of E' K V E of the z-face (i, j, k)."""
-    c = w[i, j, k]
-    a = cz[i, j, k] * (c - w[i, j, k + ONE]) + cz[i, j, k - ONE] * (c - w[i, j, k - ONE])
-    a += ey[i, j, k] * (c - w[i - ONE, j, k]) + ey[i + ONE, j, k] * (c - w[i + ONE, j, k])
-    a += ex[i, j, k] * (c - w[i, j - ONE, k]) + ex[i, j + ONE, k] * (c - w[i, j + ONE, k])
-    a += fy[i, j, k] * (u[i, j, k] - u[i, j, k - ONE])
-    a -= fy[i + ONE, j, k] * (u[i + ONE, j, k] - u[i + ONE, j, k - ONE])
-    a += fx[i, j, k] * (v[i, j, k] - v[i, j, k - ONE])
-    return a - fx[i, j + ONE, k] * (v[i, j + ONE, k] - v[i, j + ONE, k - ONE])
-
-
-@kernel(inline=True)
-def stiffness_u(cx, ey, ez, i, j, k):
-    """Diagonal of E' K V E of the x-face (i, j, k)."""
-    return cx[i, j, k] + cx[i - ONE, j, k] + ez[i, j, k] + ez[i, j + ONE, k] + ey[i, j, k] + ey[i, j, k + ONE]
-
-
-@kernel(inline=True)
-def stiffness_v(cy, ex, ez, i, j, k):
-    """Diagonal of E' K V E of the y-face (i, j, k)."""
-    return cy[i, j, k] + cy[i, j - ONE, k] + ez[i, j, k] + ez[i + ONE, j, k] + ex[i, j, k] + ex[i, j, k + ONE]
-
-
-@kernel(inline=True)
-def stiffness_w(cz, ex, ey, i, j, k):
-    """Diagonal of E' K V E of the z-face (i, j, k)."""
-    return cz[i, j, k] + cz[i, j, k - ONE] + ey[i, j, k] + ey[i + ONE, j, k] + ex[i, j, k] + ex[i, j + ONE, k]
+def rest(r, m, u, v, w, c, ev, ew, fv, fw, a, b, d, i, j, k):
+    """r - A x of the same face, where r is the right-hand side of u."""
+    return r[i, j, k] - m[i, j, k] * u[i, j, k] - stress(u, v, w, c, ev, ew, fv, fw, a, b, d, i, j, k)
 
 
 @kernel(parallel=True)
@@ -93,19 +77,19 @@ def apply_viscosity(x, q, m, c, e, f, blocks, sums):
                 row = ZERO
                 for k in range(k0, k1):
                     mass = mu[i, j, k]
-                    a = mass * u[i, j, k] + stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
+                    a = mass * u[i, j, k] + stress(u, v, w, cx, ez, ey, fz, fy, X, Y, Z, i, j, k)
                     a = a if mass > ZERO else ZERO
                     qu[i, j, k] = a
                     row += a * u[i, j, k]
                 for k in range(k0, k1):
                     mass = mv[i, j, k]
-                    a = mass * v[i, j, k] + stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
+                    a = mass * v[i, j, k] + stress(v, u, w, cy, ez, ex, fz, fx, Y, X, Z, i, j, k)
                     a = a if mass > ZERO else ZERO
                     qv[i, j, k] = a
                     row += a * v[i, j, k]
                 for k in range(k0, k1):
                     mass = mw[i, j, k]
-                    a = mass * w[i, j, k] + stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
+                    a = mass * w[i, j, k] + stress(w, u, v, cz, ey, ex, fy, fx, Z, X, Y, i, j, k)
                     a = a if mass > ZERO else ZERO
                     qw[i, j, k] = a
                     row += a * w[i, j, k]
@@ -129,13 +113,13 @@ def residual_viscosity(b, x, r, m, c, e, f, blocks):
             for j in range(j0, j1):
                 k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 for k in range(k0, k1):
-                    a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
+                    a = rest(bu, mu, u, v, w, cx, ez, ey, fz, fy, X, Y, Z, i, j, k)
                     ru[i, j, k] = a if mu[i, j, k] > ZERO else ZERO
                 for k in range(k0, k1):
-                    a = bv[i, j, k] - mv[i, j, k] * v[i, j, k] - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
+                    a = rest(bv, mv, v, u, w, cy, ez, ex, fz, fx, Y, X, Z, i, j, k)
                     rv[i, j, k] = a if mv[i, j, k] > ZERO else ZERO
                 for k in range(k0, k1):
-                    a = bw[i, j, k] - mw[i, j, k] * w[i, j, k] - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
+                    a = rest(bw, mw, w, u, v, cz, ey, ex, fy, fx, Z, X, Y, i, j, k)
                     rw[i, j, k] = a if mw[i, j, k] > ZERO else ZERO
 
 
@@ -166,34 +150,22 @@ def relax_viscosity(x, b, m, c, e, f, blocks, starts, forward, times):
                         axis = component if forward else 2 - component
                         if axis == 0:
                             for k in range(k0, k1):
-                                a = (
-                                    bu[i, j, k]
-                                    - mu[i, j, k] * u[i, j, k]
-                                    - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
-                                )
-                                g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
+                                a = rest(bu, mu, u, v, w, cx, ez, ey, fz, fy, X, Y, Z, i, j, k)
+                                g = mu[i, j, k] + stiffness(cx, ez, ey, X, Y, Z, i, j, k)
                                 row[k] = u[i, j, k] + a / g if mu[i, j, k] > ZERO else ZERO
                             for k in range(k0, k1):
                                 u[i, j, k] = row[k]
                         elif axis == 1:
                             for k in range(k0, k1):
-                                a = (
-                                    bv[i, j, k]
-                                    - mv[i, j, k] * v[i, j, k]
-                                    - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
-                                )
-                                g = mv[i, j, k] + stiffness_v(cy, ex, ez, i, j, k)
+                                a = rest(bv, mv, v, u, w, cy, ez, ex, fz, fx, Y, X, Z, i, j, k)
+                                g = mv[i, j, k] + stiffness(cy, ez, ex, Y, X, Z, i, j, k)
                                 row[k] = v[i, j, k] + a / g if mv[i, j, k] > ZERO else ZERO
                             for k in range(k0, k1):
                                 v[i, j, k] = row[k]
                         else:
                             for k in range(k0, k1):
-                                a = (
-                                    bw[i, j, k]
-                                    - mw[i, j, k] * w[i, j, k]
-                                    - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
-                                )
-                                g = mw[i, j, k] + stiffness_w(cz, ex, ey, i, j, k)
+                                a = rest(bw, mw, w, u, v, cz, ey, ex, fy, fx, Z, X, Y, i, j, k)
+                                g = mw[i, j, k] + stiffness(cz, ey, ex, Z, X, Y, i, j, k)
                                 row[k] = w[i, j, k] + a / g if mw[i, j, k] > ZERO else ZERO
                             for k in range(k0, k1):
                                 w[i, j, k] = row[k]
@@ -215,18 +187,18 @@ def relax_polynomial(x, before, b, m, c, e, f, blocks, keep, step):
             for j in range(j0, j1):
                 k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 for k in range(k0, k1):
-                    a = bu[i, j, k] - mu[i, j, k] * u[i, j, k] - stress_u(u, v, w, cx, ey, ez, fy, fz, i, j, k)
-                    g = mu[i, j, k] + stiffness_u(cx, ey, ez, i, j, k)
+                    a = rest(bu, mu, u, v, w, cx, ez, ey, fz, fy, X, Y, Z, i, j, k)
+                    g = mu[i, j, k] + stiffness(cx, ez, ey, X, Y, Z, i, j, k)
                     a = u[i, j, k] + keep * (u[i, j, k] - pu[i, j, k]) + step * a / g
                     pu[i, j, k] = a if mu[i, j, k] > ZERO else ZERO
                 for k in range(k0, k1):
-                    a = bv[i, j, k] - mv[i, j, k] * v[i, j, k] - stress_v(u, v, w, cy, ex, ez, fx, fz, i, j, k)
-                    g = mv[i, j, k] + stiffness_v(cy, ex, ez, i, j, k)
+                    a = rest(bv, mv, v, u, w, cy, ez, ex, fz, fx, Y, X, Z, i, j, k)
+                    g = mv[i, j, k] + stiffness(cy, ez, ex, Y, X, Z, i, j, k)
                     a = v[i, j, k] + keep * (v[i, j, k] - pv[i, j, k]) + step * a / g
                     pv[i, j, k] = a if mv[i, j, k] > ZERO else ZERO
                 for k in range(k0, k1):
-                    a = bw[i, j, k] - mw[i, j, k] * w[i, j, k] - stress_w(u, v, w, cz, ex, ey, fx, fy, i, j, k)
-                    g = mw[i, j, k] + stiffness_w(cz, ex, ey, i, j, k)
+                    a = rest(bw, mw, w, u, v, cz, ey, ex, fy, fx, Z, X, Y, i, j, k)
+                    g = mw[i, j, k] + stiffness(cz, ey, ex, Z, X, Y, i, j, k)
                     a = w[i, j, k] + keep * (w[i, j, k] - pw[i, j, k]) + step * a / g
                     pw[i, j, k] = a if mw[i, j, k] > ZERO else ZERO
 
@@ -245,8 +217,8 @@ def viscosity_diagonal(m, c, e, blocks, g):
                 k0, k1 = inner_row(blocks, t, i, j, cx.shape)
                 for k in range(k0, k1):
                     a = mu[i, j, k]
-                    gu[i, j, k] = a + stiffness_u(cx, ey, ez, i, j, k) if a > ZERO else ZERO
+                    gu[i, j, k] = a + stiffness(cx, ez, ey, X, Y, Z, i, j, k) if a > ZERO else ZERO
                     a = mv[i, j, k]
-                    gv[i, j, k] = a + stiffness_v(cy, ex, ez, i, j, k) if a > ZERO else ZERO
+                    gv[i, j, k] = a + stiffness(cy, ez, ex, Y, X, Z, i, j, k) if a > ZERO else ZERO
                     a = mw[i, j, k]
-                    gw[i, j, k] = a + stiffness_w(cz, ex, ey, i, j, k) if a > ZERO else ZERO
+                    gw[i, j, k] = a + stiffness(cz, ey, ex, Z, X, Y, i, j, k) if a > ZERO else ZERO
