@@ -109,3 +109,45 @@ def test_a_registered_solver_is_called_by_its_name():
     scene = glug.load({**SCENE, "liquids": {"water": {"material": "honey"}}}, {"solver.viscosity": "still"})
     glug.Simulation(scene).step_once()
     assert calls == [2]
+
+
+@pytest.mark.parametrize("change", [lambda stages: None, lambda stages: [nothing]], ids=["nothing", "a function"])
+def test_what_is_no_list_of_stages_is_said_in_one_line(change):
+    with pytest.raises(InputError, match="stage"):
+        glug.Simulation(SCENE, stages=change)
+
+
+def test_a_force_of_the_wrong_shape_is_said_in_one_line():
+    simulation = glug.Simulation(SCENE, forces=[lambda points, t: np.zeros(3)])
+    with pytest.raises(InputError, match=r"accelerations \(n, 3\)"):
+        simulation.step_once()
+
+
+def test_every_field_of_a_context_has_one_writer():
+    """But for those that are changed in place, and what the stages of bubbles make anew."""
+    writers: dict[str, set[str]] = {}
+
+    class Watched(glug.StepContext):
+        stage = "constructor"
+
+        def __setattr__(self, name, value):
+            writers.setdefault(name, set()).add(type(self).stage)
+            super().__setattr__(name, value)
+
+    for extra in ({}, {"solver": {"air": "constraint"}}, {"solver": {"tiles": 4, "tile_band": 1}}):
+        simulation = glug.Simulation(
+            SCENE
+            | {"liquids": {"honey": {"material": "honey"}}, "volumes": [SCENE["volumes"][0] | {"liquid": "honey"}]}
+            | extra
+        )
+        context = Watched(simulation.setting, simulation.state)
+        for name, run in simulation.stages:
+            Watched.stage = name
+            run(context)
+        Watched.stage = "constructor"
+    shared = {name: found - {"constructor"} for name, found in writers.items() if len(found - {"constructor"}) > 1}
+    assert shared.pop("q") == {"project", "pressure"}
+    assert shared.pop("fraction") == {"geometry", "volumes"}  # which forgets it
+    assert shared.pop("before") == {"transfer_to_grid", "transfer_to_particles"}  # likewise
+    assert shared.pop("problem") == {"geometry", "air", "regions"}  # terms are added
+    assert not shared

@@ -7,6 +7,7 @@ import numpy as np
 
 from glug import jit
 from glug.allocation import keep_memory
+from glug.errors import InputError
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.liquid import cut_solid, liquid_distance
 from glug.geometry.surface import surface_mesh
@@ -49,8 +50,8 @@ class Simulation:
         self.threads = threads
         self.setting = Setting(self.scene)
         usual = stages_of(self.setting)
-        self.stages = usual if stages is None else Stages(stages(usual))
-        self.forces = forces
+        self.stages = usual if stages is None else changed(usual, stages)
+        self.forces = tuple(forces)
         self.state = initial_state(self.setting) if state is None else state
         self.steps: list[StepStats] = []  # since the last frame
 
@@ -127,6 +128,14 @@ class Simulation:
             stats=list(self.steps),
             fields=dict(state.fields),
         )
+
+
+def changed(usual: Stages, change: Callable[[Stages], Iterable[Stage]]) -> Stages:
+    """What `change` makes of the usual stages."""
+    made = change(usual)
+    if made is None:
+        raise InputError("`stages` must return the stages of a step: 'lambda stages: stages.after(...)', got nothing")
+    return Stages(made)
 
 
 def sample_velocity(grid: Grid, velocity: tuple, reached: tuple, points: np.ndarray) -> np.ndarray:

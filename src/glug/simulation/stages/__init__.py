@@ -47,6 +47,13 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
 class Stages(tuple[Stage, ...]):
     """The stages of a step, in order. Methods give new ones: these do not change."""
 
+    def __new__(cls, stages: Iterable[Stage] = ()) -> Stages:
+        found = tuple(stages)
+        for stage in found:
+            if not isinstance(stage, Stage):
+                raise InputError(f"a stage is glug.Stage(name, function), got {type(stage).__name__}")
+        return super().__new__(cls, found)
+
     def _place(self, name: str) -> int:
         names = [stage.name for stage in self]
         if name not in names:

@@ -76,21 +76,24 @@ def freed_before(grid: Grid, cells: np.ndarray) -> np.ndarray:
 
 def air(context: StepContext) -> None:
     """Name and measure the closed air."""
+    context.air_lost = _close_air(context).lost
+
+
+def _close_air(context: StepContext) -> ClosedAir:
     context.problem = context.problem.with_closed_air()
     assert context.fraction is not None
     context.air = ClosedAir.find(context.state, context.problem, context.fraction)
-    context.air_lost = context.air.lost
+    return context.air
 
 
 def bubbles(context: StepContext) -> None:
     """Give bubbles back what the last step has lost: by moving their surfaces, and what is left by the projection."""
-    strength, rounds, lost = context.setting.scene.solver.volume_correction, 0, context.air_lost
+    strength, rounds = context.setting.scene.solver.volume_correction, 0
     assert context.air is not None
     while rounds < MOST_ROUNDS and context.air.restore(context.state, context.problem, context.phi, strength):
         geometry(context)
-        air(context)
+        _close_air(context)
         rounds += 1
-    context.air_lost = lost
     context.air.ask(context.dt, strength)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from glug.errors import SolverError
+from glug.errors import InputError, SolverError
 from glug.grids.extrapolate import extrapolate as continued
 from glug.grids.regular import FACES, Staggered, copied
 from glug.particles import transfer
@@ -41,8 +41,10 @@ def forces(context: StepContext) -> None:
     for force in context.forces:
         for a in context.grid.axes:
             points = context.grid.points(FACES[a])
-            along = force(points.reshape(-1, 3), context.state.time)[:, a].reshape(points.shape[:3])
-            context.velocity[a][:] += (context.dt * along).astype(np.float32)
+            found = np.asarray(force(points.reshape(-1, 3), context.state.time))
+            if found.shape != (points.size // 3, 3):
+                raise InputError(f"a force gives accelerations (n, 3) at n points, got an array {found.shape}")
+            context.velocity[a][:] += (context.dt * found[:, a].reshape(points.shape[:3])).astype(np.float32)
 
 
 def extrapolate(context: StepContext) -> None:

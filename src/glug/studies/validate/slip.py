@@ -7,7 +7,8 @@ u_theta = A r + B / r, and each wall bears mu times the shear rate r (u_theta / 
 
 Errors are those of the face velocities inside the oil, relative to the speed U of the inner wall, on n cells across the
 gap. The walls cut cells everywhere. `sticking` is what a liquid that sticks, b = 0, does to the same formula: the error
-that a slip length of a quarter of the gap removes. `free`: the inner wall has no friction, and the oil stays at rest
+that a slip length of a quarter of the gap removes. `octree` is the error in 3D with the viscous solve on an octree, for
+the same slip length. `free`: the inner wall has no friction, and the oil stays at rest
 (`inner`), or the outer one has none, and all of it turns with the inner wall (`outer`).
 
 A block of thick honey on a slope of 20 degrees, for a tenth of a second. Without friction it slides as it is:
@@ -29,6 +30,7 @@ from glug.studies.validate.classical_flows import TaylorCouette, run
 from glug.studies.validate.tables.published import Errors, convergence_rows, grids
 
 COARSEST, USUAL = 8, 64
+LARGEST_3D = 16  # cells across the gap, of the rows on octrees
 SLOPE = 20.0  # degrees
 GRAVITY = 9.81
 
@@ -71,6 +73,21 @@ class TaylorCouetteSlip(TaylorCouette):
     def worst(self) -> float:
         """The largest error, after all steps."""
         return max(largest for largest, _ in self.errors(run(self)).values())
+
+
+class TaylorCouetteSlipOctree(TaylorCouetteSlip):
+    """The same in 3D, in a slab between walls without friction, with the viscous solve on an octree."""
+
+    depth = 8  # cells: room for coarser leaves
+    steps = 4
+
+    def scene(self) -> dict[str, Any]:
+        flat, deep = super().scene(), TaylorCouette.scene(self)
+        solver = flat["solver"] | {"viscosity": "octree"}
+        return flat | {"domain": deep["domain"], "solver": solver}
+
+    def inside(self, points: np.ndarray) -> np.ndarray:
+        return super().inside(points) & (points[:, 2] > 0.0) & (points[:, 2] < self.depth * self.dx)
 
 
 def block_on_slope(slip_length: float, resolution: int, dim: int = 2) -> tuple[float, float]:
@@ -120,6 +137,8 @@ def study(options: StudyOptions) -> list[StudyRow]:
             rows.append(StudyRow(name, table, n, quantity, "value", ours, exact, ours / exact if exact else None))
 
         value("sticking", "error", sticking_error(n))
+        if n <= LARGEST_3D:
+            value("octree", "error", TaylorCouetteSlipOctree(n, 0.25, 0.25).worst())
         value("free", "inner", TaylorCouetteSlip(n, math.inf, 0.0).worst())
         value("free", "outer", TaylorCouetteSlip(n, 0.0, math.inf).worst())
         for table, length in (("free block", math.inf), ("sticking block", 0.0)):
