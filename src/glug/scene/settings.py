@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from glug.scene.model import Count, Fraction, Model, NonNegative, Positive, Vector, fail, nearest
+from glug.scene.model import Count, Fraction, Model, NonNegative, Positive, Vector, fail
 
 
 class Tolerance(Model):
@@ -56,8 +56,8 @@ class SolverNames:
     def check(self, value: Any) -> Any:
         names = [*self.built_in, *self.registered]
         if value not in names:
-            hint = nearest(value, names) if isinstance(value, str) else ""
-            raise fail(f"no such solver: {value!r}{hint} (valid: {', '.join(names)})")
+            *others, last = (f"'{name}'" for name in names)
+            raise fail(f"{value!r} is not valid; valid: {', '.join(others)} or {last}")
         return value
 
 
