@@ -1,4 +1,4 @@
-"""A + J' S J equals its dense matrix, keeps its float64 promise, and gives the same bits on any threads."""
+"""A + J' T J equals its dense matrix, keeps its float64 promise, and gives the same bits on any threads."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def bodies(system: Diffusion, count: int, m: int, sign: float = 1.0, size: int =
 
 
 def dense(system: Diffusion, low: LowRank) -> tuple[np.ndarray, np.ndarray]:
-    """A + J' S J over the unknowns, and where they are."""
+    """A + J' T J over the unknowns, and where they are."""
     index = np.flatnonzero(system.mask[0])
     A = np.empty((len(index), len(index)))
     for n, c in enumerate(index):
@@ -37,7 +37,7 @@ def dense(system: Diffusion, low: LowRank) -> tuple[np.ndarray, np.ndarray]:
     for e in range(len(part.cell)):
         J[part.body[e], :, part.cell[e]] += part.coefficient[:, e]
     J = J[:, :, index]
-    return A + np.einsum("bin,bij,bjm->nm", J, low.S, J), index
+    return A + np.einsum("bin,bij,bjm->nm", J, low.T, J), index
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ class Eliminated:
         ends = np.cumsum([0, *(part.rank for part in self.parts)])
         T, X = np.zeros((2, ends[-1], ends[-1]))
         for begin, part in zip(ends, self.parts):
-            for n, own in enumerate(part.S):
+            for n, own in enumerate(part.T):
                 at = slice(begin + n * part.m, begin + (n + 1) * part.m)
                 T[at, at] = own
         for (i, j), block in self._crossing.items():
@@ -105,7 +105,7 @@ class Eliminated:
 
     def _respond(self, ys: Sequence[np.ndarray]) -> list[np.ndarray]:
         """T y of every term."""
-        if isinstance(self.low_rank, Joined) and self.low_rank.S is not None:
+        if isinstance(self.low_rank, Joined) and self.low_rank.T is not None:
             return self.low_rank.split(self.low_rank.times_matrix(np.concatenate([y.ravel() for y in ys])))
         return [term.respond(y) for term, y in zip(self.terms, ys)]
 

@@ -1,8 +1,8 @@
-"""Systems A + J' S J: a grid's operator with a few reduced unknowns per body eliminated.
+"""Systems A + J' T J: a grid's operator with a few reduced unknowns per body eliminated.
 
-A rigid body (6 unknowns), an affine region (11) or a bubble of one pressure (1) meets the grid in sparse rows J; S is
-its small symmetric matrix. Eliminating unknowns v from [A, -B; -B', C] gives A - B C^-1 B': there S = -C^-1.
-J' S J is applied in factored form and never assembled.
+A rigid body (6 unknowns), an affine region (11) or a bubble of one pressure (1) meets the grid in sparse rows J; T is
+its small symmetric matrix. Eliminating unknowns z from [A, J'; J, H] gives A - J' H^-1 J: there T = -H^-1.
+J' T J is applied in factored form and never assembled.
 """
 
 import copy
@@ -53,16 +53,16 @@ class _Part:
 
 
 class LowRank:
-    """J' S J of bodies with m reduced unknowns each.
+    """J' T J of bodies with m reduced unknowns each.
 
     mask    of the system: entries at samples without an unknown are left out
     rows    J' of every body
-    S       (bodies, m, m), symmetric, of either sign
+    T       (bodies, m, m), symmetric, of either sign
     """
 
-    def __init__(self, mask: Vector, rows: Sequence[Rows], S: np.ndarray):
-        self.S = np.asarray(S, np.float64)
-        self.bodies, self.m = self.S.shape[:2]
+    def __init__(self, mask: Vector, rows: Sequence[Rows], T: np.ndarray):
+        self.T = np.asarray(T, np.float64)
+        self.bodies, self.m = self.T.shape[:2]
         if len(rows) != self.bodies:
             raise ValueError(f"{len(rows)} bodies have rows, {self.bodies} have a matrix")
         none = np.zeros(0, np.int64), np.zeros((0, self.m))
@@ -77,10 +77,10 @@ class LowRank:
             self._parts.append(_Part.build(cell[mine] - begin, coefficient[mine], body[mine]))
             begin += m.size
 
-    def with_matrix(self, S: np.ndarray) -> "LowRank":
-        """The same rows with another S."""
+    def with_matrix(self, T: np.ndarray) -> "LowRank":
+        """The same rows with another T."""
         other = copy.copy(self)
-        other.S = np.asarray(S, np.float64)
+        other.T = np.asarray(T, np.float64)
         return other
 
     @property
@@ -122,8 +122,8 @@ class LowRank:
         return [part.touched for part in self._parts]
 
     def times_matrix(self, y: np.ndarray) -> np.ndarray:
-        """S y, body by body."""
-        return np.einsum("bij,bj->bi", self.S, y)
+        """T y, body by body."""
+        return np.einsum("bij,bj->bi", self.T, y)
 
     def columns(self, mask: Vector):  # type: ignore[no-untyped-def]
         """J' over the samples with a positive `mask`, in C order, as `scipy.sparse`."""
@@ -140,14 +140,14 @@ class LowRank:
         return sparse.csc_matrix((value.ravel(), place), shape=(int(ends[-1]), self.rank))
 
     def assemble(self, mask: Vector):  # type: ignore[no-untyped-def]
-        """J' S J over the samples with a positive `mask`, as `scipy.sparse`."""
+        """J' T J over the samples with a positive `mask`, as `scipy.sparse`."""
         from scipy import sparse
 
         J = self.columns(mask)
-        return J @ sparse.block_diag(list(self.S), format="csc") @ J.T if self.bodies else sparse.csc_matrix(J @ J.T)
+        return J @ sparse.block_diag(list(self.T), format="csc") @ J.T if self.bodies else sparse.csc_matrix(J @ J.T)
 
     def diagonal(self, diagonal: Vector) -> Vector:
-        """`diagonal` of A with that of J' S J added."""
+        """`diagonal` of A with that of J' T J added."""
         out = tuple(d.copy() for d in diagonal)
         for component, part in zip(out, self._parts):
             # Entries of one body at one sample add up before they are squared.
@@ -155,18 +155,18 @@ class LowRank:
             k = np.zeros((len(pair), self.m))
             np.add.at(k, where, part.coefficient.T)
             body = pair % self.bodies if self.bodies else pair
-            np.add.at(component.reshape(-1), pair // max(1, self.bodies), np.einsum("ei,eij,ej->e", k, self.S[body], k))
+            np.add.at(component.reshape(-1), pair // max(1, self.bodies), np.einsum("ei,eij,ej->e", k, self.T[body], k))
         return out
 
 
 class Joined:
-    """Several of them at once, J' S J with the rows of all; their sums and reduced unknowns are laid end to end.
+    """Several of them at once, J' T J with the rows of all; their sums and reduced unknowns are laid end to end.
 
-    S    (rank, rank), where unknowns of different parts act on each other; None where every part has its own
+    T    (rank, rank), where unknowns of different parts act on each other; None where every part has its own
     """
 
-    def __init__(self, parts: Sequence[LowRank], S: np.ndarray | None = None):
-        self.parts, self.S = tuple(parts), S
+    def __init__(self, parts: Sequence[LowRank], T: np.ndarray | None = None):
+        self.parts, self.T = tuple(parts), T
         self.rank = sum(part.rank for part in parts)
         self._ends = np.cumsum([part.rank for part in parts])[:-1]
 
@@ -179,9 +179,9 @@ class Joined:
         return np.concatenate([part.sums(x).ravel() for part in self.parts])
 
     def times_matrix(self, y: np.ndarray) -> np.ndarray:
-        """S y."""
-        if self.S is not None:
-            return np.einsum("ij,j->i", self.S, y)  # no matrix product: its sums would depend on threads
+        """T y."""
+        if self.T is not None:
+            return np.einsum("ij,j->i", self.T, y)  # no matrix product: its sums would depend on threads
         return np.concatenate([p.times_matrix(v).ravel() for p, v in zip(self.parts, self.split(y))])
 
     def add(self, z: np.ndarray, q: Vector) -> None:
@@ -203,17 +203,17 @@ class Joined:
         return [np.unique(np.concatenate(cells)) for cells in zip(*(part.touched() for part in self.parts))]
 
     def assemble(self, mask: Vector):  # type: ignore[no-untyped-def]
-        """J' S J as `LowRank.assemble` gives it."""
+        """J' T J as `LowRank.assemble` gives it."""
         from scipy import sparse
 
-        if self.S is None:
+        if self.T is None:
             return sum(part.assemble(mask) for part in self.parts)
         J = sparse.hstack([part.columns(mask) for part in self.parts], format="csc")
-        return (J @ sparse.csc_matrix(self.S) @ J.T).tocsc()
+        return (J @ sparse.csc_matrix(self.T) @ J.T).tocsc()
 
 
 class Coupled:
-    """The system A + J' S J."""
+    """The system A + J' T J."""
 
     def __init__(self, system: System, low_rank: LowRank | Joined):
         self.system, self.low_rank = system, low_rank
@@ -221,7 +221,7 @@ class Coupled:
         self.mask, self.blocks = system.mask, system.blocks
 
     def apply(self, d: Vector, q: Vector) -> float:
-        """q = (A + J' S J) d; returns d . q."""
+        """q = (A + J' T J) d; returns d . q."""
         total = self.system.apply(d, q)
         y = self.low_rank.sums(d)
         z = self.low_rank.times_matrix(y)
@@ -229,9 +229,9 @@ class Coupled:
         return total + float((y * z).sum())
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
-        """r = b - (A + J' S J) x in float64.
+        """r = b - (A + J' T J) x in float64.
 
-        What A and the bodies contribute may cancel, so b - J' S J x goes into A's residual, and what float32 cannot
+        What A and the bodies contribute may cancel, so b - J' T J x goes into A's residual, and what float32 cannot
         hold of it is added afterwards.
         """
         low = self.low_rank
