@@ -7,7 +7,7 @@ from setups import NO_WALLS, HalfSpace
 from glug.errors import SceneError
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, FACES, Grid
-from glug.physics.stokes.scene import solve_stokes
+from glug.physics.stokes.scene import StokesFluid, solve_stokes
 from glug.scene import load
 from glug.simulation import Simulation
 
@@ -24,7 +24,7 @@ def test_liquid_rests_over_a_slope():
     solid = sample_solids(GRID, Walls((0.013, 0.0, -np.inf), (0.97, 1.0, np.inf)), [floor], 0.0)
     velocity = GRID.staggered()
     velocity[1][:] = -1.0
-    p, stats = solve_stokes(GRID, level(0.537), solid, velocity, 2.0, 1.0, 0.1, GRID.scalar())
+    p, stats = solve_stokes(StokesFluid(GRID, level(0.537), solid, 2.0, 1.0, 0.1), velocity, GRID.scalar())
     assert stats.converged and stats.solver == "stokes"
     wet = [GRID.points(FACES[a])[..., 1] < 0.537 for a in (0, 1)]
     # The fractions and u* are float32.
@@ -42,7 +42,7 @@ def test_a_free_disc_keeps_turning():
     velocity[0][:] = -(GRID.points(FACES[0])[..., 1] - 0.5)
     velocity[1][:] = GRID.points(FACES[1])[..., 0] - 0.5
     before = [u.copy() for u in velocity]
-    solve_stokes(GRID, phi, solid, velocity, 50.0, 1.0, 0.1, GRID.scalar())
+    solve_stokes(StokesFluid(GRID, phi, solid, 50.0, 1.0, 0.1), velocity, GRID.scalar())
     for a in (0, 1):
         inside = np.linalg.norm(GRID.points(FACES[a])[..., :2] - 0.5, axis=-1) < 0.3
         assert np.abs(velocity[a] - before[a])[inside].max() < 1e-6
@@ -52,7 +52,7 @@ def test_a_wanted_divergence_is_met():
     solid = sample_solids(GRID, Walls((0.0, 0.0, -np.inf), (1.0, 1.0, np.inf)), [], 0.0)
     velocity, wanted = GRID.staggered(), GRID.scalar()
     wanted[10:14, 8:10] = 0.5  # [1/s]
-    solve_stokes(GRID, level(0.6), solid, velocity, 2.0, 1.0, 0.1, wanted)
+    solve_stokes(StokesFluid(GRID, level(0.6), solid, 2.0, 1.0, 0.1), velocity, wanted)
     found = sum(np.diff(velocity[a], axis=a) for a in (0, 1)) * N
     inside = level(0.6) < -2 / N
     inside[:5], inside[-5:], inside[:, :5] = False, False, False

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,16 +24,18 @@ def advect(particles: Particles, grid: Grid, velocity: Staggered, dt: float, max
     kernels.advect(particles.position, corner, inverse, *velocity, np.float32(dt), parts)
 
 
-def leave_solids(
-    particles: Particles,
-    before: np.ndarray,
-    grid: Grid,
-    field: SolidField,
-    walls: Walls,
-    solids: Sequence[Solid],
-    t: float,
-    dt: float,
-) -> float:
+@dataclass(frozen=True)
+class Obstacles:
+    """All that no particle may pass through, at a time [s]."""
+
+    grid: Grid
+    field: SolidField
+    walls: Walls
+    solids: Sequence[Solid]
+    time: float
+
+
+def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles, dt: float) -> float:
     """Afterwards no particle is inside a solid or behind a wall, and none has passed through one.
 
     Returns the volume [m3] of liquid that found no room between solids; its particles lose it.
@@ -40,13 +43,14 @@ def leave_solids(
     The sampled distance moves most of them; near solids other than walls the exact distance has the last
     word, so that edges and plates thinner than a cell hold. `before` are the positions `dt` ago.
     """
-    p = particles.position
+    p, grid, walls = particles.position, obstacles.grid, obstacles.walls
+    solids, t = obstacles.solids, obstacles.time
     margin = MARGIN * grid.dx
     lower = (np.asarray(walls.lower) + margin).astype(np.float32)
     upper = (np.asarray(walls.upper) - margin).astype(np.float32)
     near = np.empty(len(p), np.bool_)
     corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
-    kernels.leave_solids(p, corner, inverse, field.distance, np.float32(margin), lower, upper, near)
+    kernels.leave_solids(p, corner, inverse, obstacles.field.distance, np.float32(margin), lower, upper, near)
     if not solids:
         return 0.0
     near |= np.abs(p - before).max(axis=1) > 0.5 * grid.dx  # fast enough to be beyond a solid by now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,30 +25,33 @@ class Inlet(Protocol):
     def velocity_at(self, points: np.ndarray, t: float = 0.0) -> np.ndarray: ...
 
 
+@dataclass(frozen=True)
+class StokesFluid:
+    """What a Stokes solve begins with."""
+
+    grid: Grid
+    phi: np.ndarray  # the liquid's distance [m] at cell centres
+    solid: SolidField
+    viscosity: np.ndarray | float  # [Pa s]: a number or a field over the cells
+    density: float  # [kg/m3]
+    dt: float  # [s]
+
+
 def solve_stokes(
-    grid: Grid,
-    phi: np.ndarray,
-    solid: SolidField,
-    velocity: Staggered,
-    viscosity: np.ndarray | float,
-    density: float,
-    dt: float,
-    target: np.ndarray,
-    inlets: Sequence[Inlet] = (),
+    fluid: StokesFluid, velocity: Staggered, target: np.ndarray, inlets: Sequence[Inlet] = ()
 ) -> tuple[np.ndarray, SolveStats]:
     """Replace `velocity` by the solution, in place; returns the pressure [Pa] of the cells.
 
-    `viscosity` [Pa s] is a number or a field over the cells; `target` [1/s] the divergence that the cells are to
-    have. The liquid sticks to solids and takes their velocity; so it does to inlets, which are the shapes of open
-    sources: there the velocity of what comes in is prescribed.
+    `target` [1/s] is the divergence that the cells are to have. The liquid sticks to solids and takes their velocity;
+    so it does to inlets, which are the shapes of open sources: there the velocity of what comes in is prescribed.
     """
-    begin = time.perf_counter()
+    begin, grid, viscosity = time.perf_counter(), fluid.grid, fluid.viscosity
     operators = Operators(grid)
-    liquid = liquid_fractions(operators, phi)
-    nodes, wall = _walls(operators, solid, inlets)
-    fluid = open_fractions(operators, nodes)
+    liquid = liquid_fractions(operators, fluid.phi)
+    nodes, wall = _walls(operators, fluid.solid, inlets)
+    open_ = open_fractions(operators, nodes)
     mu = viscosity if isinstance(viscosity, float) else operators.at_strains(viscosity)
-    problem = stokes_problem(operators, liquid, fluid, mu, density=density, dt=dt)
+    problem = stokes_problem(operators, liquid, open_, mu, density=fluid.density, dt=fluid.dt)
     start = np.concatenate([u.ravel().astype(np.float64) for u in velocity[: grid.dim]])
     # A scene warns of a residual and goes on.
     solution = problem.solve(start, u_wall=wall, divergence=target.ravel().astype(np.float64), strict=False)

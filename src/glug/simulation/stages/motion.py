@@ -121,8 +121,8 @@ def advect(context: StepContext) -> None:
     advection.advect(p, grid, context.velocity, dt, context.speed)
     end = state.time + dt
     after = setting.solid_field(grid, end, state.bodies) if setting.moving else context.solid
-    solids = setting.solids_with(state.bodies)
-    lost = advection.leave_solids(p, before, grid, after, setting.walls, solids, end, dt)
+    obstacles = advection.Obstacles(grid, after, setting.walls, setting.solids_with(state.bodies), end)
+    lost = advection.leave_solids(p, before, obstacles, dt)
     if lost > 0.0:
         context.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
     p.age[:] += np.float32(dt)

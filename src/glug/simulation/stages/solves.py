@@ -7,7 +7,7 @@ import numpy as np
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import mapped
 from glug.particles import transfer
-from glug.physics.stokes.scene import solve_stokes
+from glug.physics.stokes.scene import StokesFluid, solve_stokes
 from glug.physics.viscosity.solvers import ViscousFluid
 from glug.simulation.context import StepContext
 from glug.simulation.solvers import pressure_solver, viscosity_solver
@@ -92,15 +92,7 @@ def stokes(context: StepContext) -> None:
         context.correction.add_to(target, components.label, len(components.cells), openness, grid)
     viscosity = cell_viscosity(context, 1.0)
     open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
-    p, context.solves["stokes"] = solve_stokes(
-        grid,
-        context.phi,
-        context.solid,
-        context.velocity,
-        viscosity,
-        setting.density,
-        context.dt,
-        target / np.float32(grid.dx),
-        open_sources,
-    )
+    fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
+    divergence = target / np.float32(grid.dx)
+    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, divergence, open_sources)
     context.q = p * (context.dt / (setting.density * setting.dx))
