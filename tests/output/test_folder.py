@@ -11,6 +11,7 @@ from run_frames import MANIFEST, SCENE, make_frame, make_step
 from glug.errors import InputError
 from glug.geometry.sampled import SurfaceMesh
 from glug.output import RunFolder
+from glug.output.destination import check_destination
 from glug.output.lines import Tail, keep_lines
 
 
@@ -266,3 +267,11 @@ def test_a_tail_reads_each_line_once_and_begins_again_when_the_file_does(tmp_pat
     assert tail.records() == [{"n": 2}]
     path.unlink()
     assert tail.records() == []
+
+
+def test_a_way_over_a_folder_that_is_not_there_leads_to_the_one_that_is(tmp_path):
+    """`-o nowhere/../mine` is `mine`: what is in it is not overwritten."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious.txt").write_text("keep")
+    with pytest.raises(InputError, match="not empty"):
+        check_destination(tmp_path / "nowhere" / ".." / "mine", "", resume=False, overwrite=False)

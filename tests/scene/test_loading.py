@@ -164,6 +164,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"solver.tiles": 16, "solver.pressure": "ic-cg"},
         "solver.pressure: 'ic-cg' does not know tiles; valid with them: 'multigrid', 'jacobi-cg'",
     ),
+    *(
+        ({"name": name}, f"name: must be the name of a folder: 1 to 100 characters without slashes, got {name[:40]!r}")
+        for name in ("..", ".", "", " ", "../up", "/any/absolute", "a\\b", "x\0y", "[/]", "a\nb", 101 * "a")
+    ),
     ({"solver.tile_liquid": "oil"}, "solver.tile_liquid: no liquid is called 'oil' (valid: all, water)"),
     (
         {"solver.air": "helium"},

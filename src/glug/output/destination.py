@@ -12,6 +12,7 @@ _MAY_CHANGE = {"time.frames"}
 
 def check_destination(folder: Path, scene_toml: str, *, resume: bool, overwrite: bool) -> bool:
     """True if `folder` holds a run to continue or to delete, False if it is free; InputError otherwise."""
+    folder = folder.resolve()  # `nowhere/../runs` is `runs`, even before there is a `nowhere`
     if not folder.exists():
         return False
     if not folder.is_dir():

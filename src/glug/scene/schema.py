@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from glug.errors import SceneError
 from glug.scene.bodies import Sink, Solid, Source, Volume
@@ -14,6 +14,7 @@ from glug.scene.messages import one_line
 from glug.scene.model import Count, Model, NonNegative, Positive, SlipLength, Vector, fail, nearest, two_or_three
 from glug.scene.settings import Camera, Output, Solver, Surface
 
+LONGEST_NAME = 100
 MOST_AIR = 0.1  # density of two-phase air over that of the lightest liquid
 SIDES = ("left", "right", "bottom", "top", "back", "front")
 """-x, +x, -y, +y, -z, +z"""
@@ -32,6 +33,14 @@ def _for_sides(usual: Any) -> BeforeValidator:
         return dict.fromkeys(SIDES, usual) | dict(value)
 
     return BeforeValidator(spread)
+
+
+def _one_folder(name: str) -> str:
+    """A run is written to out/<name>: the name must be one folder there, and nothing else."""
+    odd = [c for c in name if c in "/\\" or not c.isprintable()]
+    if odd or name.strip() in ("", ".", "..") or name != name.strip() or len(name) > LONGEST_NAME:
+        raise fail(f"must be the name of a folder: 1 to {LONGEST_NAME} characters without slashes, got {name[:40]!r}")
+    return name
 
 
 Sides = Annotated[
@@ -112,7 +121,9 @@ class Heat(Model):
 class Scene(Model):
     """A whole scene. `glug.load` makes one from a library name, a file or a dict."""
 
-    name: str = Field(default="untitled", description="name of the scene")
+    name: Annotated[str, AfterValidator(_one_folder)] = Field(
+        default="untitled", description="name of the scene, and of its folder in out/"
+    )
     description: str = Field(default="", description="one line for `glug scenes`")
     domain: Domain
     time: Time = Time()
