@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug.errors import SceneError
-from glug.physics.viscosity.octree import problem as octree_viscosity
+from glug.physics.viscosity.octree import tree as octree_tree
 from glug.scene import Scene
 from glug.simulation import Simulation
 from glug.studies.validate.octree_beam import SOLVERS, fall
@@ -38,9 +38,9 @@ def test_a_blob_moves_on_an_octree_as_on_the_regular_grid():
 
 def test_left_to_choose_large_thick_liquids_take_the_octree(monkeypatch):
     assert "level" not in run(viscosity="auto").state.fields  # too small
-    monkeypatch.setattr(octree_viscosity, "MANY", 1000)
+    monkeypatch.setattr(octree_tree, "MANY", 1000)
     assert "level" not in run(viscosity="auto").state.fields  # not thick enough
-    monkeypatch.setattr(octree_viscosity, "FEWER", 1.5)
+    monkeypatch.setattr(octree_tree, "FEWER", 1.5)
     assert run(viscosity="auto").state.fields["level"].max() >= 1
     assert "level" not in run(viscosity="multigrid").state.fields
 
