@@ -88,10 +88,10 @@ def test_without_walls_momentum_is_only_exchanged(dim: int) -> None:
         problem = tank([2000.0], diffusion, dim, open_=True)
         velocity = tuple(np.zeros(m.shape, np.float32) for m in problem.mass)
         problem.bodies.velocity[0, 0] = 1.0
-        own = problem.bodies.M[0] @ problem.bodies.velocity[0]
+        own = problem.bodies.M_v[0] @ problem.bodies.velocity[0]
         reference_viscosity(problem, velocity)
         gained = float((problem.mass[0].astype(float) * velocity[0]).sum())
-        left = (problem.bodies.M[0] @ problem.bodies.velocity[0])[0]
+        left = (problem.bodies.M_v[0] @ problem.bodies.velocity[0])[0]
         assert gained + left == pytest.approx(own[0], rel=1e-5)
         shares.append(left / own[0])
     assert 0.0 < shares[1] < shares[0] < 1.0

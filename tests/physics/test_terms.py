@@ -52,7 +52,7 @@ def momentum(problem: PressureProblem, velocity: Staggered) -> np.ndarray:
     for a, (u, link, area) in enumerate(zip(velocity, problem.links, problem.solid.area)):
         wet = link > 0
         total[a] = float((area[wet].astype(float) ** 2 / link[wet] * u[wet]).sum())
-    return total + np.einsum("nij,nj->i", problem.bodies.M[:, :3], problem.bodies.velocity)
+    return total + np.einsum("nij,nj->i", problem.bodies.M_v[:, :3], problem.bodies.velocity)
 
 
 def in_a_ball(air: str, density: float = 3000.0) -> PressureProblem:
@@ -144,7 +144,7 @@ def angular_momentum(problem: ViscosityProblem, velocity: Staggered) -> float:
     centre = problem.bodies.bodies[0].centre
     turn = rotation(GRID, (0.0, 1.0, 0.0), centre)
     liquid = sum(float((m.astype(float) * u * t).sum()) for m, u, t in zip(problem.mass, velocity, turn))
-    return liquid + float((problem.bodies.M[0] @ problem.bodies.velocity[0])[4])
+    return liquid + float((problem.bodies.M_v[0] @ problem.bodies.velocity[0])[4])
 
 
 @pytest.mark.parametrize("solver", ["multigrid", "reference", "octree"])

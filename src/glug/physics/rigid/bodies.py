@@ -1,11 +1,12 @@
 """Rigid bodies in the solves of a step: faces in a body move with it, u = R v (Batty 2010, section 2.3.1).
 
-A body closes the fraction w of a face. The liquid's divergence is D u + K v with K = D w R, and the pressures that
-make it what it is to be push the body as much, v = v* + S K' q, in the units of `physics.pressure.problem` with
+A body closes the fraction `closed` of a face. The liquid's divergence is D u + J' v with J' = D closed R, and the
+pressures that make it what it is to be push the body as much, v = v* + T J q, in the units of
+`physics.pressure.problem` with
 
-    S = (rho_body / rho  R' w R)^-1,
+    T = M_v^-1,     M_v = rho_body / rho  R' closed R,
 
-so the matrix of the pressure becomes A + K S K'. The mass follows from the same fractions as the liquid's: a body as
+so the matrix of the pressure becomes A + J' T J. The mass follows from the same fractions as the liquid's: a body as
 heavy as the liquid rests in it.
 """
 
@@ -56,12 +57,15 @@ class Inertia:
 
 @dataclass(frozen=True)
 class Drag:
-    """What viscous liquid does to a body of unit motion: the force on itself, on what is known, and on samples."""
+    """What viscous liquid does to a body of unit motion: the force on itself, on what is known, and on samples.
 
-    C: np.ndarray  # (m, m): G' K V G
-    known: np.ndarray  # (m,): G' K V k
+    That of strain rows is written here; slip along a body has a `Drag` of its own.
+    """
+
+    H: np.ndarray  # (m, m): R' E' K V E R
+    known: np.ndarray  # (m,): R' E' K V E u_s, u_s of scripted solids
     sample: np.ndarray  # (n,) flat, through all axes
-    value: np.ndarray  # (n, m): E' K V G
+    value: np.ndarray  # (n, m): J' = E' K V E R
 
 
 @dataclass
@@ -82,15 +86,15 @@ class RigidBodies:
     bodies: list[Inertia]
     faces: list[_Faces]  # that bodies close, if only in part; sorted by body
     beside: list[_Faces]  # others whose velocity is a body's
-    M: np.ndarray  # (n, m, m): mass matrices over rho dx^3
+    M_v: np.ndarray  # (n, m, m): mass matrices over rho dx^3
     velocity: np.ndarray
     lightness: np.ndarray  # (n,): the liquid's density over the body's, zero for those on an axle
     scripted: Staggered  # the velocity of all moving solids on their faces, as the step begins
-    S: np.ndarray = field(init=False)
+    T: np.ndarray = field(init=False)  # (n, m, m): M_v^-1 on the motions that each body has
     _walls: Staggered | None = None
 
     def __post_init__(self) -> None:
-        self.S = np.stack([self.constrained_inverse(M, b) for M, b in zip(self.M, self.bodies)])
+        self.T = np.stack([self.constrained_inverse(M_v, b) for M_v, b in zip(self.M_v, self.bodies)])
 
     @classmethod
     def build(cls, grid: Grid, solid: SolidField, bodies: list[Inertia], density: float) -> "RigidBodies":
@@ -101,7 +105,7 @@ class RigidBodies:
         centres = np.array([b.centre for b in bodies])
         faces: list[_Faces] = []
         beside: list[_Faces] = []
-        M = np.zeros((len(bodies), m, m))
+        M_v = np.zeros((len(bodies), m, m))
         for a in grid.axes:
             assert solid.owner is not None and solid.clear is not None
             owner = solid.owner[a].reshape(-1)
@@ -119,21 +123,21 @@ class RigidBodies:
                 at = np.flatnonzero(chosen)
                 found.append(_Faces(index[at], body[at], closed[at], R[at]))
             ends = np.searchsorted(faces[-1].body, np.arange(len(bodies) + 1))
-            kernels_rigid.add_masses(ends, faces[-1].closed, faces[-1].R, M)
+            kernels_rigid.add_masses(ends, faces[-1].closed, faces[-1].R, M_v)
         for n, b in enumerate(bodies):
             cells = b.mass / (b.density * grid.dx**3)
-            trusted = abs(np.trace(M[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
-            M[n] = M[n] * (b.density / density) if trusted else true_mass(b, grid.dim) / (density * grid.dx**3)
+            trusted = abs(np.trace(M_v[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
+            M_v[n] = M_v[n] * (b.density / density) if trusted else true_mass(b, grid.dim) / (density * grid.dx**3)
         lightness = np.array([density / b.density if b.free is None else 0.0 for b in bodies])
         assert solid.velocity is not None
-        return cls(grid, bodies, faces, beside, M, np.zeros((len(bodies), m)), lightness, solid.velocity)
+        return cls(grid, bodies, faces, beside, M_v, np.zeros((len(bodies), m)), lightness, solid.velocity)
 
     @staticmethod
-    def constrained_inverse(M: np.ndarray, body: Inertia) -> np.ndarray:
-        """M^-1 on the motions that the body has."""
+    def constrained_inverse(matrix: np.ndarray, body: Inertia) -> np.ndarray:
+        """The inverse of a matrix (m, m) on the motions that the body has."""
         if body.free is None:
-            return np.linalg.inv(M)
-        return body.free @ np.linalg.inv(body.free.T @ M @ body.free) @ body.free.T
+            return np.linalg.inv(matrix)
+        return body.free @ np.linalg.inv(body.free.T @ matrix @ body.free) @ body.free.T
 
     @property
     def walls(self) -> Staggered:
@@ -170,7 +174,7 @@ class RigidBodies:
         return rows
 
     def rows(self, liquid: np.ndarray) -> list[Rows]:
-        """K' of every body: what a unit of its motion brings into the liquid cells."""
+        """J' of every body: what a unit of its motion brings into the liquid cells."""
         count, m = self.velocity.shape
         faces = (self.faces * 2)[:3]  # in 2D the third is not looked at
         ends = np.zeros((3, count + 1), np.int64)
@@ -187,17 +191,17 @@ class RigidBodies:
 
     def energy(self) -> float:
         """Kinetic energy over rho dx^3 [m2/s2]."""
-        return 0.5 * float(np.einsum("ni,nij,nj->", self.velocity, self.M, self.velocity))
+        return 0.5 * float(np.einsum("ni,nij,nj->", self.velocity, self.M_v, self.velocity))
 
 
 def true_mass(body: Inertia, dim: int) -> np.ndarray:
     """The mass matrix [kg, kg m2] about the centre."""
     if dim == 2:
         return np.diag([body.mass, body.mass, body.inertia[2, 2]])
-    M = np.zeros((6, 6))
-    M[:3, :3] = body.mass * np.eye(3)
-    M[3:, 3:] = body.inertia
-    return M
+    mass = np.zeros((6, 6))
+    mass[:3, :3] = body.mass * np.eye(3)
+    mass[3:, 3:] = body.inertia
+    return mass
 
 
 def wall_velocity(solid: SolidField, bodies: RigidBodies | None) -> Staggered | None:
@@ -206,10 +210,10 @@ def wall_velocity(solid: SolidField, bodies: RigidBodies | None) -> Staggered | 
 
 
 class BodyPressure:
-    """Rigid bodies as a term of a projection: J = K', T = S, and z is what the pressures add to their velocity."""
+    """Rigid bodies as a term of a projection: J and T as above, and z is what the pressures add to their velocity."""
 
     def __init__(self, bodies: RigidBodies, liquid: np.ndarray):
-        self.bodies, self.T = bodies, bodies.S
+        self.bodies, self.T = bodies, bodies.T
         self.rows = bodies.rows(liquid)
 
     def given(self, b: Vector, velocity: Staggered) -> np.ndarray:

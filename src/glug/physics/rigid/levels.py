@@ -1,9 +1,9 @@
 """The grids of a pressure solve with rigid bodies.
 
-On the finest grid a body is what it is, A + K S K'. Coarser grids cannot see it, and would take it for a wall; there it
+On the finest grid a body is what it is, A + J' T J. Coarser grids cannot see it, and would take it for a wall; there it
 is liquid of its own density: in a uniform flow the two do the same, and to what varies across it a body gives way less.
-Smoothing knows the bodies' velocity at its beginning only: that converges as long as K S K' stays below what the
-sweeps leave of A, so light and thin bodies count with a limited part of S.
+Smoothing knows the bodies' velocity at its beginning only: that converges as long as J' T J stays below what the
+sweeps leave of A, so light and thin bodies count with a limited part of T.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ from glug.solvers.low_rank import Coupled, Joined, LowRank, Rows
 from glug.solvers.smoothers import GaussSeidel
 
 FLUID = 0.5  # of what liquid of a body's density would pass on: fewest iterations for 1 to 400 bodies (0.1 to 1 tried)
-MOST = 1.0  # the largest eigenvalue of K S K' that smoothing takes; the diagonal of A is about 6
+MOST = 1.0  # the largest eigenvalue of J' T J that smoothing takes; the diagonal of A is about 6
 
 
 class BodyLevel(Coupled):
@@ -33,11 +33,11 @@ class BodyLevel(Coupled):
         self.fine = fine
 
     def push(self, x: Vector) -> np.ndarray:
-        """S K' x: what pressures x give the bodies."""
+        """T J x: what pressures x give the bodies."""
         return self.low_rank.times_matrix(self.low_rank.sums(x))
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
-        """r = b - (A + K S K') x, as exactly as float32 allows."""
+        """r = b - (A + J' T J) x, as exactly as float32 allows."""
         self.fine.residual(b, x, r)
         self.low_rank.add(-self.push(x), r)
 
@@ -88,14 +88,14 @@ class BodyGrids:
     def __init__(self, bodies: RigidBodies, rows: Sequence[Rows]):
         self.bodies, self.rows = bodies, rows
         # No matrix product over the rows: its sums would depend on threads.
-        K = np.stack([np.einsum("ni,nj->ij", value, value) for _, value in rows])
-        largest = np.linalg.eigvals(bodies.S @ K).real.max(axis=1)
-        self._share = np.minimum(1.0, MOST / np.maximum(largest, MOST))  # of S, that smoothing takes
+        squares = np.stack([np.einsum("ni,nj->ij", value, value) for _, value in rows])  # J J'
+        largest = np.linalg.eigvals(bodies.T @ squares).real.max(axis=1)
+        self._share = np.minimum(1.0, MOST / np.maximum(largest, MOST))  # of T, that smoothing takes
 
     def smoothed(self, mask: Vector, whole: LowRank | None = None) -> LowRank:
-        """K S K' with the part of S that smoothing takes; `whole` is K S K', where it is there already."""
-        low = LowRank(mask, self.rows, self.bodies.S) if whole is None else whole
-        return low if self._share.min() == 1.0 else low.with_matrix(self._share[:, None, None] * self.bodies.S)
+        """J' T J with the part of T that smoothing takes; `whole` is J' T J, where it is there already."""
+        low = LowRank(mask, self.rows, self.bodies.T) if whole is None else whole
+        return low if self._share.min() == 1.0 else low.with_matrix(self._share[:, None, None] * self.bodies.T)
 
     @contextmanager
     def filled(self, fine: PressureLevel) -> Iterator[PressureLevel]:

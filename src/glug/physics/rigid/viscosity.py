@@ -1,14 +1,14 @@
 """Rigid bodies in the viscous solve: their velocities are unknowns of the same minimisation.
 
-A strain row next to a body is E u + G v: faces in the body are R v. Minimising
+A strain row next to solids is E (u + R v + u_s): faces in a body are R v, those in scripted solids u_s. Minimising
 
-    1/2 (u - u*)' M (u - u*) + 1/2 (v - v*)' M_b (v - v*) + 1/2 sum K V (E u + G v + k)^2
+    1/2 (u - u*)' M (u - u*) + 1/2 (v - v*)' M_v (v - v*) + 1/2 sum K V (E u + E R v + E u_s)^2
 
-(k is what scripted solids contribute) and eliminating v gives, with J' = E' K V G and C = M_b + G' K V G,
+and eliminating v gives, with J = R' E' K V E, H = M_v + R' E' K V E R and h = M_v v* - R' E' K V E u_s,
 
-    (A - J' C^-1 J) u = M u* - E' K V k - J' C^-1 (M_b v* - G' K V k),      C v = M_b v* - G' K V k - J u
+    (A - J' H^-1 J) u = M u* - E' K V E u_s - J' H^-1 h,      H v = h - J u
 
-so a body is dragged as much as it drags. C^-1 is that of the motions which an axle leaves.
+so a body is dragged as much as it drags. H^-1 is that of the motions which an axle leaves.
 """
 
 from dataclasses import dataclass, replace
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class ViscousBodies:
-    """Rigid bodies as a term of a viscous solve: T = -C^-1, h = M_b v* - G' K V k, and z is their velocity."""
+    """Rigid bodies as a term of a viscous solve: T = -H^-1, h as above, and z is their velocity."""
 
     bodies: RigidBodies
     rows: list[Rows]  # J' of every body
     T: np.ndarray  # (n, m, m), on the motions that each body has
-    momentum: np.ndarray  # (n, m): M_b v* - G' K V k
+    momentum: np.ndarray  # (n, m): h
 
     @classmethod
     def build(
@@ -50,11 +50,11 @@ class ViscousBodies:
     ) -> "ViscousBodies":
         """From the strain rows that touch solid faces, and the surfaces of bodies along which the liquid slips."""
         drag = _strain_drag(solid, solid_faces, weights, bodies)
-        rows, T, momentum = [], [], np.einsum("nij,nj->ni", bodies.M, bodies.velocity)
+        rows, T, momentum = [], [], np.einsum("nij,nj->ni", bodies.M_v, bodies.velocity)
         for n, (description, own) in enumerate(zip(bodies.bodies, drag)):
             found = [own] if slip is None else [own, slip.drag(description.number, bodies.motions_at(n))]
-            C = bodies.M[n] + sum(d.C for d in found)
-            T.append(-bodies.constrained_inverse(C, description))
+            H = bodies.M_v[n] + sum(d.H for d in found)
+            T.append(-bodies.constrained_inverse(H, description))
             momentum[n] -= sum(d.known for d in found)
             rows.append((np.concatenate([d.sample for d in found]), np.concatenate([d.value for d in found])))
         return cls(bodies, rows, np.array(T), momentum)
@@ -87,24 +87,24 @@ def _strain_drag(
     body = _body_of_rows(base, solid, bodies)
     mine = np.flatnonzero(body >= 0)
     order = mine[np.argsort(body[mine], kind="stable")]
-    G = np.zeros((len(order), m))
+    ER = np.zeros((len(order), m))
     for k in range(m):
         unit = np.zeros_like(bodies.velocity)
         unit[:, k] = 1.0
-        G[:, k] = known(bodies.written(unit, grid.staggered())).known[order]
-    moved = np.abs(G).max(axis=1) > 0.0
-    order, G = order[moved], G[moved]
+        ER[:, k] = known(bodies.written(unit, grid.staggered())).known[order]
+    moved = np.abs(ER).max(axis=1) > 0.0
+    order, ER = order[moved], ER[moved]
     index, weight = base.index[order], base.weight[order]
     stiffness, other, body = base.stiffness[order], base.known[order], body[order]
     ends = np.searchsorted(body, np.arange(len(bodies.bodies) + 1))
     found = []
     for begin, end in pairwise(ends):
         part = slice(begin, end)
-        KG = stiffness[part, None] * G[part]
+        KVER = stiffness[part, None] * ER[part]
         used = index[part] >= 0
-        values = weight[part][:, :, None] * KG[:, None, :]
-        C, along = np.einsum("ni,nj->ij", G[part], KG), np.einsum("ni,n->i", KG, other[part])
-        found.append(Drag(C, along, index[part][used], values[used]))
+        values = weight[part][:, :, None] * KVER[:, None, :]
+        H, along = np.einsum("ni,nj->ij", ER[part], KVER), np.einsum("ni,n->i", KVER, other[part])
+        found.append(Drag(H, along, index[part][used], values[used]))
     return found
 
 
