@@ -98,6 +98,11 @@ class PressureProblem:
         regions = find_air_regions(self.liquid, self.solid.area)
         return replace(self, bubbles=Bubbles(regions, self, self.components, self.body_term))
 
+    def forget_solves(self) -> None:
+        """Give back the memory of what solves have made: hierarchies, and rows of terms."""
+        for name in ("preconditioning", "eliminated"):
+            self.__dict__.pop(name, None)
+
     @property
     def dx(self) -> float:
         return self.grid.dx

@@ -57,6 +57,7 @@ def extrapolate(context: StepContext) -> None:
     context.speed = fastest(context.velocity)
     if not math.isfinite(context.speed):
         raise SolverError("a velocity is not finite")
+    problem.forget_solves()
 
 
 def around_liquid(context: StepContext, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
@@ -82,7 +83,8 @@ def transfer_to_particles(context: StepContext) -> None:
         transfer.to_particles_apic(particles, grid, velocity)
     else:
         transfer.to_particles_flip(particles, grid, velocity, context.before, context.setting.scene.solver.flip_ratio)
-    context.before = None
+    context.before = None  # memory, for what follows
+    del context.reached
 
 
 def fastest(velocity: Staggered) -> float:
