@@ -1,12 +1,12 @@
 """Constraint bubbles: every closed part of the air has one pressure, and the net flux that is asked of it.
 
-The pressures lambda of the bubbles are eliminated from
+They are a term (`physics.terms`) whose unknowns are z = -lambda, lambda the pressures of the bubbles:
 
-    [ A   -B ] [ q      ]   [ b ]
-    [ -B'  C ] [ lambda ] = [ w ]        B: links of liquid cells to bubbles, C: their sums
+    [ A   J' ] [ q ]   [ b ]        J: links of bubbles to liquid cells, H: their sums
+    [ J   H  ] [ z ] = [ h ]        h = outflow - growth: what they lose, less what they are to gain
 
-which leaves (A - B C^-1 B') q = b + B C^-1 w over the liquid cells, A as without bubbles (Goldade 2021, section 4.1).
-As a term (`physics.terms`) they have J = B', T = -C^-1, h = -w and z = -lambda.
+Eliminating z leaves (A + J' T J) q = b + J' T h, T = -H^-1, over the liquid cells, A as without bubbles (Goldade 2021,
+section 4.1).
 """
 
 from dataclasses import dataclass
@@ -73,20 +73,20 @@ class Bubbles:
         self.strength = np.bincount(contacts.region, contacts.link, len(regions))
         self.faces = np.bincount(contacts.region, minlength=len(regions))  # towards liquid, of every region
         self.number = np.flatnonzero((self.strength > 0.0) & ~regions.open)
-        self.C = self.strength[self.number]
+        self.H = self.strength[self.number]
         ends = np.searchsorted(contacts.region, np.arange(len(regions) + 1))
         self.rows: list[Rows] = [
             (contacts.cell[ends[r] : ends[r + 1]], contacts.link[ends[r] : ends[r + 1]]) for r in self.number
         ]
         self.growth: np.ndarray | None = None  # [m3/s] that every region is to gain
-        self.T = -1.0 / self.C.reshape(-1, 1, 1)
+        self.T = -1.0 / self.H.reshape(-1, 1, 1)
         self._group(contacts, bodies)
 
     def __len__(self) -> int:
         return len(self.number)
 
     def crossing(self, bodies: RigidBodies) -> np.ndarray:
-        """-K_b' (bodies m, bubbles): with K_b what a unit of a body's motion takes of a bubble's volume."""
+        """X (bodies m, bubbles): minus what a unit of a body's motion takes of a bubble's volume."""
         out = np.zeros((*bodies.velocity.shape, len(self)))
         number = np.full(len(self.regions) + 1, -1)
         number[self.number] = np.arange(len(self))
@@ -158,13 +158,13 @@ class Bubbles:
         return layers.sum(axis=0)[self.number]
 
     def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
-        """-w; the liquid's right-hand side is made consistent with it, in place."""
+        """h; the liquid's right-hand side is made consistent with it, in place."""
         growth = np.zeros(len(self)) if self.growth is None else self.growth[self.number] / self.fluid.dx**2
-        w = growth - self.outflow(velocity)
-        self._balance(b[0], w, growth)
-        return -w.reshape(-1, 1)
+        h = self.outflow(velocity) - growth
+        self._balance(b[0], h, growth)
+        return h.reshape(-1, 1)
 
-    def _balance(self, rhs: np.ndarray, w: np.ndarray, growth: np.ndarray) -> None:
+    def _balance(self, rhs: np.ndarray, h: np.ndarray, growth: np.ndarray) -> None:
         """Make the right-hand sides of groups without open air sum to zero, in place.
 
         What bubbles are to grow is taken from the liquid; the rest, of solids that compress the group, is shared by
@@ -176,7 +176,7 @@ class Bubbles:
         count = self._groups
         liquid_cells = np.bincount(self._part_group, cells, count)
         air_cells = np.bincount(self._bubble_group, self.regions.cells[self.number], count)
-        sums = np.bincount(self._part_group, total, count) + np.bincount(self._bubble_group, w, count)
+        sums = np.bincount(self._part_group, total, count) - np.bincount(self._bubble_group, h, count)
         grown = np.bincount(self._bubble_group, growth, count)
         share = np.where(self.pinned, 0.0, -(sums - grown) / np.maximum(liquid_cells + air_cells, 1))
         taken = np.where(self.pinned, 0.0, -grown / np.maximum(liquid_cells, 1))
@@ -184,13 +184,13 @@ class Bubbles:
         kernels.add_per_component(self.components.label, amount, rhs)
         # The bubbles take what rounding to float32 has left, so that the sum is zero.
         _, _, total = self.components.sums(rhs, self.liquid, self.links)
-        w += share[self._bubble_group] * self.regions.cells[self.number]
-        rest = np.bincount(self._part_group, total, count) + np.bincount(self._bubble_group, w, count)
-        weight = np.maximum(np.bincount(self._bubble_group, self.C, count), 1e-30)
-        w -= np.where(self.pinned, 0.0, rest / weight)[self._bubble_group] * self.C
+        h -= share[self._bubble_group] * self.regions.cells[self.number]
+        rest = np.bincount(self._part_group, total, count) - np.bincount(self._bubble_group, h, count)
+        weight = np.maximum(np.bincount(self._bubble_group, self.H, count), 1e-30)
+        h += np.where(self.pinned, 0.0, rest / weight)[self._bubble_group] * self.H
 
     def respond(self, y: np.ndarray) -> np.ndarray:
-        return -y / self.C.reshape(-1, 1)
+        return -y / self.H.reshape(-1, 1)
 
     def finish(self, z: np.ndarray, x: Vector) -> None:
         """Write the bubbles' pressures into their cells, from which velocities follow."""

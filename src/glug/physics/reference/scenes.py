@@ -76,16 +76,16 @@ def reference_pressure(
 
 
 def _with_bubbles(problem: PressureProblem, b: np.ndarray, given: np.ndarray, q: np.ndarray) -> SolveStats:
-    """[A -B; -B' C], nothing eliminated: it stays sparse."""
+    """[A J'; J H], nothing eliminated: it stays sparse."""
     bubbles, mask = problem.bubbles, problem.system.mask[0]
     assert bubbles is not None
     A, number = pressure_matrix(problem.system, problem.grid.axes), np.cumsum(mask.ravel() > 0) - 1
     cell = np.concatenate([np.zeros(0, np.int64), *(number[c] for c, _ in bubbles.rows)])
     link = np.concatenate([np.zeros(0), *(k for _, k in bubbles.rows)])
     bubble = np.repeat(np.arange(len(bubbles)), [len(c) for c, _ in bubbles.rows])
-    B = sparse.coo_matrix((link, (cell, bubble)), shape=(A.shape[0], len(bubbles))).tocsr()
-    matrix = sparse.bmat([[A, -B], [-B.T, sparse.diags(bubbles.C)]], format="csr")
-    return direct_solve("pressure", (mask, bubbles.C), (b, -given[:, 0]), (q, np.zeros(len(bubbles))), matrix)
+    J = sparse.coo_matrix((link, (cell, bubble)), shape=(A.shape[0], len(bubbles))).tocsr().T
+    matrix = sparse.bmat([[A, J.T], [J, sparse.diags(bubbles.H)]], format="csr")
+    return direct_solve("pressure", (mask, bubbles.H), (b, given[:, 0]), (q, np.zeros(len(bubbles))), matrix)
 
 
 class OrdinaryCells:
@@ -95,7 +95,7 @@ class OrdinaryCells:
 
     def __init__(self, affine: AffineProjection):
         self.affine, self.cell = affine, np.flatnonzero(affine.ordinary)
-        self.unknowns = len(self.cell) + affine.C.shape[1]
+        self.unknowns = len(self.cell) + affine.R.shape[1]
         self.mask: Vector = (np.ones((1, 1, len(self.cell)), np.float32),)
         self.blocks = np.array([[0, 0, 0, len(self.cell)]], np.int32)
         self.number = np.full(len(affine.ordinary), -1)
@@ -128,7 +128,7 @@ class AssembledRegions:
         """The regions' unknowns and all faces, flat."""
         u = np.concatenate([c.ravel() for c in velocity[: self._dim]]).astype(np.float64)
         v = self.affine.fit(u)
-        u = np.where(self.affine.owned, self.affine.C @ v, u)
+        u = np.where(self.affine.owned, self.affine.R @ v, u)
         self._write(u, velocity)
         return v, u
 
