@@ -39,23 +39,23 @@ def test_its_velocities_have_no_divergence(light):
     bubble, affine = light
     dim = bubble.grid.dim
     assert affine.regions.count == 1
-    assert affine.C.shape[1] == {2: 5, 3: 11}[dim]
-    assert np.linalg.matrix_rank(affine.C.toarray()) == affine.C.shape[1]
+    assert affine.R.shape[1] == {2: 5, 3: 11}[dim]
+    assert np.linalg.matrix_rank(affine.R.toarray()) == affine.R.shape[1]
     inside = affine.regions.label.ravel() >= 0
-    divergence = Operators(bubble.grid).D[inside] @ affine.C * bubble.grid.dx
+    divergence = Operators(bubble.grid).D[inside] @ affine.R * bubble.grid.dx
     assert abs(divergence).max() < 1e-12
 
 
 def test_a_region_keeps_the_momentum_it_holds(light):
     bubble, affine = light
-    u = np.random.default_rng(1).normal(size=affine.C.shape[0])
-    fitted = affine.C @ affine.fit(u)
+    u = np.random.default_rng(1).normal(size=affine.R.shape[0])
+    fitted = affine.R @ affine.fit(u)
     along_y = np.concatenate([np.full(c.size, float(a == 1)) for a, c in enumerate(bubble.split(u))]) * affine.owned
     momentum = bubble.density * (along_y @ np.column_stack([u, fitted]))
     assert np.isclose(*momentum, rtol=1e-12)
     assert np.abs(fitted - u)[affine.owned].max() > 0.1  # though it is another velocity
-    affinely = affine.C @ np.random.default_rng(2).normal(size=affine.C.shape[1])
-    assert np.abs(affine.C @ affine.fit(affinely) - affinely).max() < 1e-12
+    affinely = affine.R @ np.random.default_rng(2).normal(size=affine.R.shape[1])
+    assert np.abs(affine.R @ affine.fit(affinely) - affinely).max() < 1e-12
 
 
 def test_the_matrix_is_positive_and_as_printed_it_is_not(light):
@@ -83,17 +83,18 @@ def test_it_is_the_nearest_velocity_among_those_allowed(light):
     )
     moves = opening > 0.0
     star = np.random.default_rng(4).normal(size=len(moves))
-    N = sparse.hstack([sparse.diags((moves & ~affine.owned).astype(float)).tocsc()[:, moves & ~affine.owned], affine.C])
-    M = N.T @ sparse.diags(np.where(moves, 1.0 / np.where(moves, motion, 1.0), 0.0)) @ N
-    rhs = N.T @ (np.where(moves, star / np.where(moves, motion, 1.0), 0.0))
-    rows = D @ N
+    free = moves & ~affine.owned
+    allowed = sparse.hstack([sparse.diags(free.astype(float)).tocsc()[:, free], affine.R])
+    mass = allowed.T @ sparse.diags(np.where(moves, 1.0 / np.where(moves, motion, 1.0), 0.0)) @ allowed
+    rhs = allowed.T @ (np.where(moves, star / np.where(moves, motion, 1.0), 0.0))
+    rows = D @ allowed
     # Interior rows vanish and one row repeats the others: keep what is independent.
     useful = np.flatnonzero(affine.ordinary[bubble.box.ravel()])[1:]
     rows = rows[useful]
-    kkt = sparse.bmat([[M, rows.T], [rows, None]])
-    w = solve_general(kkt, np.concatenate([rhs, np.zeros(len(useful))]))[0][: N.shape[1]]
+    kkt = sparse.bmat([[mass, rows.T], [rows, None]])
+    chosen = solve_general(kkt, np.concatenate([rhs, np.zeros(len(useful))]))[0][: allowed.shape[1]]
     ours = affine.project(star).u
-    assert np.abs(ours - N @ w)[moves].max() < 1e-10
+    assert np.abs(ours - allowed @ chosen)[moves].max() < 1e-10
     assert np.abs(D @ np.where(moves, ours, 0.0)).max() < 1e-10
 
 

@@ -1,6 +1,6 @@
 """Which cells move as affine regions: far from surfaces and walls, whole or cut into tiles.
 
-A region's velocity is u(x) = c + A (x - x0) with tr A = 0: 5 unknowns in 2D, 11 in 3D (Goldade 2021, eq. 4.9-4.12).
+A region's velocity is u(x) = u0 + L (x - x0) with tr L = 0: 5 unknowns in 2D, 11 in 3D (Goldade 2021, eq. 4.9-4.12).
 Its faces are all faces of its cells. Two regions never share a face, so at least one layer of ordinary cells lies
 between them; a lattice of such layers cuts a large region into tiles (section 4.3).
 """
@@ -97,9 +97,9 @@ def owners(regions: Regions, axis: int) -> np.ndarray:
 
 
 def basis(grid: Grid, regions: Regions, axis: int, where: tuple[np.ndarray, ...], owner: np.ndarray) -> np.ndarray:
-    """What the unknowns of its region contribute to each face (n, dim + dim^2 - 1), lengths in cells.
+    """R: what the unknowns of its region contribute to each face (n, dim + dim^2 - 1), lengths in cells.
 
-    The unknowns are c and the rows of A without its last entry, which is minus the sum of the other diagonal ones.
+    The unknowns are u0 and the rows of L without its last entry, which is minus the sum of the other diagonal ones.
     """
     dim = grid.dim
     offset = np.stack([i + o for i, o in zip(where, FACES[axis])], axis=1)[:, :dim]

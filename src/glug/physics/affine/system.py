@@ -1,4 +1,4 @@
-"""The pressure matrix of a liquid with affine regions, matrix-free: A of the free faces and J' M_B^-1 J in factors.
+"""The pressure matrix of a liquid with affine regions, matrix-free: A of the free faces and J' M_v^-1 J in factors.
 
 Only pressures of ordinary cells are stored, one after the other, because the cells of the regions would take most of
 the memory that an iteration moves. Numbers run through one layer of cells after the other, along z in rows; cells in
@@ -23,7 +23,7 @@ CHUNK = 4096  # pressures that a thread takes at a time
 LONGEST = 1024  # pressures in a segment
 SHORT = 4  # cells in a row that is not worth a loop
 UNKNOWNS = 11
-# c and A without its last entry, which is minus the sum of the other diagonal ones, to (axis, (1, x, y, z)).
+# u0 and L without its last entry, which is minus the sum of the other diagonal ones, to (axis, (1, x, y, z)).
 TRACE_FREE = np.delete(np.eye(12), 11, axis=1)
 TRACE_FREE[11, [1, 6]] = -1.0
 
@@ -53,7 +53,7 @@ class RegionFaces:
     label: np.ndarray
     boxes: np.ndarray  # (regions, 6) first and last cell along each axis
     centre: np.ndarray  # (regions, 3)
-    inverse: np.ndarray  # (regions, 12, 12): M_B^-1 between velocities (axis, (1, x, y, z)) without a trace
+    inverse: np.ndarray  # (regions, 12, 12): M_v^-1 between velocities (axis, (1, x, y, z)) without a trace
     density: np.ndarray  # (regions,) relative to the reference
 
     @classmethod
@@ -75,7 +75,7 @@ class RegionFaces:
         return cls(regions.label, boxes, centre, inverse, density)
 
     def respond(self, y: np.ndarray) -> np.ndarray:
-        """M_B^-1 y, (regions, 3, 4)."""
+        """M_v^-1 y, (regions, 3, 4)."""
         return np.einsum("rij,rj->ri", self.inverse, y.reshape(-1, 12)).reshape(-1, 3, 4)
 
     def fit(self, velocity: Staggered) -> np.ndarray:
@@ -154,7 +154,7 @@ class TileSystem:
         return number
 
     def response(self, x: np.ndarray) -> np.ndarray:
-        """M_B^-1 J x, (regions, 12), in an array of its own that the next call overwrites."""
+        """M_v^-1 J x, (regions, 12), in an array of its own that the next call overwrites."""
         kernels.region_response(x, *self._by_region, self._first, self.faces.inverse, self._y, self._z)
         return self._z
 
@@ -179,9 +179,9 @@ class TileSystem:
 
 
 class CoupledCycle:
-    """z = R M R' r: a V-cycle M of the whole grid's matrix, with r continued by zero into the regions and where `held`.
+    """A V-cycle of the whole grid's matrix, for r continued by zero into the regions and where `held`; z is read off.
 
-    With an exact M this inverts what the ordinary cells see of regions filled with ordinary cells (a Schur complement),
+    An exact one inverts what the ordinary cells see of regions filled with ordinary cells (a Schur complement),
     which differs from an affine region only in motions that are not affine.
     """
 

@@ -1,16 +1,17 @@
 """Reference projection with affine regions: the ordinary one with fewer velocities to choose from.
 
-Faces of a region move with it, u = C v; the others are free. With u = N w, N = [1 C], the projection
+Faces of a region move with it, u = R v; the others are free. Among these velocities the projection
 
-    minimises 1/2 (u - u*)' M (u - u*)  subject to  B u = target,     B = D A over the ordinary cells,
+    minimises 1/2 (u - u*)' M (u - u*)  subject to  D u = target,     D over the ordinary cells.
 
-becomes, with the mass N' M N of the chosen velocities (block diagonal),
+With M and D of the free faces, and J = R' D' of those between regions and ordinary cells, that is
 
-    B N (N' M N)^-1 N' B' q = B N w* - target,     w* = (N' M N)^-1 N' M u*,     w = w* - (N' M N)^-1 N' B' q:
+    (D M^-1 D' + J' M_v^-1 J) q = D u* + J' v* - target,     M_v = R' M R,     v* = M_v^-1 R' M u*,
+    u = u* - M^-1 D' q,     v = v* - M_v^-1 J q:
 
-w* keeps the momentum of what a region holds, and the matrix is D M^-1 D' + J' M_B^-1 J of Goldade 2021 (eq. 4.22) with
-the sign that makes it positive. A trace-free affine velocity has no divergence in the region's cells, so they need no
-pressure. Velocities and positions are in cells, masses relative to one full face of the reference density.
+v* keeps the momentum of what a region holds, and the matrix is that of Goldade 2021 (eq. 4.22) with the sign that makes
+it positive. A trace-free affine velocity has no divergence in the region's cells, so they need no pressure. Velocities
+and positions are in cells, masses relative to one full face of the reference density.
 """
 
 from __future__ import annotations
@@ -64,20 +65,20 @@ class AffineProjection:
         opening, motion = _flat(area[: grid.dim]).astype(float), _flat(mobility[: grid.dim]).astype(float)
         self.free = (opening > 0.0) & (motion > 0.0) & ~self.owned
         self.ordinary = (cells & (regions.label < 0)).ravel()
-        self.C = self._basis(owner)
+        self.R = self._basis(owner)
         M = sparse.diags(_ratio(opening, motion))
-        self._weighted = sparse.csr_matrix(self.C.T @ M)
-        self.mass = np.array(_blocks(sparse.csr_matrix(self._weighted @ self.C), regions.count))  # M_B
+        self._weighted = sparse.csr_matrix(self.R.T @ M)
+        self.mass = np.array(_blocks(sparse.csr_matrix(self._weighted @ self.R), regions.count))  # M_v
         inverse = np.linalg.inv(self.mass) if regions.count else self.mass
         self._inverse = sparse.block_diag(list(inverse), format="csr") if regions.count else sparse.csr_matrix((0, 0))
-        self.B = (operators.D[self.ordinary] * grid.dx) @ sparse.diags(opening)
-        self.J = (self.B @ self.C).T.tocsr()
+        self.D = (operators.D[self.ordinary] * grid.dx) @ sparse.diags(opening)
+        self.J = (self.D @ self.R).T.tocsr()
         self._mobility = np.where(
             self.free, np.divide(motion, opening, out=np.zeros_like(motion), where=opening > 0), 0.0
         )
 
     def _basis(self, owner: list[np.ndarray]) -> sparse.csr_matrix:
-        """C: every face of a region from the region's unknowns."""
+        """R: every face of a region from the region's unknowns."""
         dim = self.grid.dim
         each = dim + dim * dim - 1
         rows, columns, values = [], [], []
@@ -96,7 +97,7 @@ class AffineProjection:
 
     def ordinary_matrix(self) -> sparse.csr_matrix:
         """D M^-1 D' of the free faces, over the ordinary cells."""
-        half = self.B @ sparse.diags(np.sqrt(self._mobility))
+        half = self.D @ sparse.diags(np.sqrt(self._mobility))
         return (half @ half.T).tocsr()
 
     def matrix(self) -> sparse.csr_matrix:
@@ -109,21 +110,21 @@ class AffineProjection:
         return self._inverse @ (self._weighted @ u)
 
     def response(self, q: np.ndarray) -> np.ndarray:
-        """M_B^-1 J q."""
+        """M_v^-1 J q."""
         return self._inverse @ (self.J @ q)
 
     def moved(self, u: np.ndarray, v: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """What the pressures q make of velocities u, which are C v in the regions."""
-        return np.where(self.owned, self.C @ (v - self.response(q)), u - self._mobility * (self.B.T @ q))
+        """What the pressures q make of velocities u, which are R v in the regions."""
+        return np.where(self.owned, self.R @ (v - self.response(q)), u - self._mobility * (self.D.T @ q))
 
     def project(self, u: np.ndarray, target: np.ndarray | float = 0.0) -> AffineSolution:
         """The velocity nearest to `u` whose divergence times dx in every ordinary cell is `target`."""
         v = self.fit(u)
-        u = np.where(self.owned, self.C @ v, u)
-        return self.correct(u, v, self.B @ u - np.broadcast_to(target, len(self.ordinary))[self.ordinary])
+        u = np.where(self.owned, self.R @ v, u)
+        return self.correct(u, v, self.D @ u - np.broadcast_to(target, len(self.ordinary))[self.ordinary])
 
     def correct(self, u: np.ndarray, v: np.ndarray, excess: np.ndarray) -> AffineSolution:
-        """From `u`, which is C v in the regions, and by how much the divergence of the ordinary cells is too large."""
+        """From `u`, which is R v in the regions, and by how much the divergence of the ordinary cells is too large."""
         q, residual = self.pressures(excess)
         u, v = self.moved(u, v, q), v - self.response(q)
         pressure = np.zeros(len(self.ordinary))
