@@ -2,16 +2,16 @@
 
 With velocities u on faces and multipliers s (stresses, pressure) on rows B of a mesh, one step of length dt solves
 
-    [ P V_F W_F W_L / dt    W_F B' V W_L  ] [u]   [ P V_F W_F W_L u* / dt + W_F f ]
-    [ W_L V B W_F          -C V W_L W_F   ] [s] = [ W_L V (W_S B - B W_S) u_BC    ]
+    [ rho V_F W_F W_L / dt    W_F B' V_B W_L  ] [u]   [ rho V_F W_F W_L u* / dt + W_F f ]
+    [ W_L V_B B W_F          -C V_B W_L W_F   ] [s] = [ W_L V_B (W_S B - B W_S) u_BC    ]
 
-    f = W_A B' V s_BC - B' V W_A s_BC
+    f = W_A B' V_B s_BC - B' V_B W_A s_BC
 
 (Batty 2010, eq. 4.40 with 4.46-4.49 and 4.42-4.45, where all control volumes are equal; the printed signs of all four
-terms of s_BC in 4.45 are wrong and flipped here). P is the density, C the compliance of the rows, V_F and V the control
-volumes of faces and rows, W_L the liquid fraction of a control volume whatever is solid, W_F the fraction that is not
-solid whatever is air, W_A = 1 - W_L, W_S = 1 - W_F. The free surface carries the traction s_BC (none) and walls the
-velocity u_BC (none) because of these weights; nothing else is done about boundaries. The mesh is any `StrainMesh`
+terms of s_BC in 4.45 are wrong and flipped here). rho is the density, C the compliance of the rows, V_F and V_B the
+control volumes of faces and rows, W_L the liquid fraction of a control volume whatever is solid, W_F the fraction that
+is not solid whatever is air, W_A = 1 - W_L, W_S = 1 - W_F. The free surface carries the traction s_BC (none) and walls
+the velocity u_BC (none) because of these weights; nothing else is done about boundaries. The mesh is any `StrainMesh`
 (any `Mesh` for pressure alone).
 
 Null space (section 4.7). A row that touches a velocity without liquid is dropped and takes its boundary value; a
@@ -45,7 +45,7 @@ class Rows:
     mesh: Mesh
     B: sparse.csr_matrix
     compliance: sparse.csr_matrix
-    volume: np.ndarray  # V of every row [m^dim]
+    volume: np.ndarray  # V_B of every row [m^dim]
     liquid: np.ndarray  # W_L of every row
     fluid: np.ndarray  # W_F of every row
     slices: dict[str, slice] = field(default_factory=dict)  # p, tau_xx, tau_xy, ...
@@ -168,32 +168,38 @@ class VariationalProblem:
 
     @property
     def mobility(self) -> np.ndarray:
-        """dt W_F / (P V_F W_L) of the velocities: what a force does to them."""
+        """dt W_F / (rho V_F W_L) of the velocities: what a force does to them."""
         out = np.zeros(len(self.liquid_face))
         m = self.moves
         out[m] = self.dt * self.fluid_face[m] / self._liquid_mass()[m]
         return out
 
     def _liquid_mass(self) -> np.ndarray:
-        """P V_F W_L, whatever is solid."""
+        """rho V_F W_L, whatever is solid."""
         return self.density * self.liquid_face * self.face_volume
 
     def _weighted(self) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-        """W_L V B and C V W_L W_F over the valid rows."""
-        v, volume = self.valid, self.rows.liquid * self.row_volume
+        """W_L V_B B and C V_B W_L W_F over the valid rows."""
+        valid, volume = self.valid, self.rows.liquid * self.row_volume
         return (
-            sparse.diags(volume[v]) @ self.rows.B[v],
-            sparse.diags((volume * self.rows.fluid)[v]) @ self.rows.compliance[v][:, v],
+            sparse.diags(volume[valid]) @ self.rows.B[valid],
+            sparse.diags((volume * self.rows.fluid)[valid]) @ self.rows.compliance[valid][:, valid],
         )
 
     def stress_matrix(self) -> sparse.csr_matrix:
-        """C V W_L W_F + dt W_L V B W_F / (P V_F W_L) B' V W_L over the valid rows: symmetric, positive or nearly."""
+        """Over the valid rows, symmetric, positive or nearly:
+
+        C V_B W_L W_F + dt W_L V_B B W_F / (rho V_F W_L) B' V_B W_L
+        """
         B, C = self._weighted()
         half = B @ sparse.diags(np.sqrt(self.mobility))
         return (C + half @ half.T).tocsr()
 
     def velocity_matrix(self) -> sparse.csr_matrix:
-        """P V_F W_F W_L / dt + W_F B' V W_L (C V W_L W_F)^-1 W_L V B W_F over the moving faces: positive definite."""
+        """Over the moving faces, positive definite:
+
+        rho V_F W_F W_L / dt + W_F B' V_B W_L (C V_B W_L W_F)^-1 W_L V_B B W_F
+        """
         B, C = self._weighted()
         return self._with_inertia((B @ sparse.diags(self.fluid_face))[:, self.moves], C)
 
@@ -233,23 +239,23 @@ class VariationalProblem:
         form, solver = self._choose(form, solver)
         u_wall = np.zeros_like(self.liquid_face) if u_wall is None else u_wall
         s_air = np.zeros_like(self.rows.liquid) if s_air is None else s_air
-        rows, v, m = self.rows, self.valid, self.moves
+        rows, valid, m = self.rows, self.valid, self.moves
         volume = rows.liquid * self.row_volume
         wall = volume * ((1.0 - rows.fluid) * (rows.B @ u_wall) - rows.B @ ((1.0 - self.fluid_face) * u_wall))
         if divergence is not None:
             p = rows.slices["p"]
             wall[p] -= volume[p] * divergence
-        # With s = s_air + ds, all terms of s_air add up to its force -B' V s_air, whatever is liquid, and ds has none.
+        # With s = s_air + ds, the terms of s_air are its force -B' V_B s_air, whatever is liquid, and ds has none.
         wall += volume * rows.fluid * (rows.compliance @ s_air)
         start = np.array(u_star, dtype=float)
         start[m] -= self.dt * (rows.B.T @ (self.row_volume * s_air))[m] / (self.density * self.face_volume)[m]
         s = s_air.copy()
         u = np.where(self.fluid_face > 0.0, start, u_wall)
         stats = NOTHING
-        if v.any():
+        if valid.any():
             solve = {"stress": self._solve_stress, "velocity": self._solve_velocity, "kkt": self._solve_whole}[form]
-            u[m], excess, stats = solve(start[m], wall[v], solver)
-            s[v] += excess
+            u[m], excess, stats = solve(start[m], wall[valid], solver)
+            s[valid] += excess
         if strict and not stats.converged:
             raise SolverError(f"{stats.solver}: the solution leaves a residual of {stats.residual:.1e}")
         return Solution(u, s, rows.slices, stats)
@@ -301,8 +307,7 @@ class VariationalProblem:
         E, D = B[stiff], B[~stiff]
         C = C[stiff][:, stiff]
         inverse, mass = _inverse(C), self._inertia()[self.moves]
-        v = self.valid
-        liquid, fluid, volume = (w[v][~stiff] for w in (self.rows.liquid, self.rows.fluid, self.row_volume))
+        liquid, fluid, volume = (w[self.valid][~stiff] for w in (self.rows.liquid, self.rows.fluid, self.row_volume))
         b = np.concatenate([mass * start + E.T @ (inverse @ wall[stiff]), wall[~stiff]])
         viscosity = 1.0 / np.median(self.rows.compliance.diagonal()[self.valid][stiff])
         x, stats = solve_saddle(

@@ -1,13 +1,14 @@
 """Reference two-way coupling of rigid bodies with pressure, in float64, on any mesh (Batty 2010, section 2.3.1).
 
-Faces in a body move with it: u = R v, where v is the velocity of its centre and its rotation. With w the fraction of
-every face that the body closes, the liquid around it satisfies D (A u + w R v) = 0, and the pressures that see to it
-push the body as much:
+Faces in a body move with it: u = R v, where v is the velocity of its centre and its rotation. With `closed` the
+fraction of every face that the body closes, the liquid around it satisfies D (area u + closed R v) = 0, and the
+pressures that see to it push the body as much:
 
-    u = u* - dt/rho G p        v = v* + dt M^-1 (V_C D w R)' p,        M = rho_body R' w V_F R
+    u = u* - dt/rho G p        v = v* + dt M_v^-1 J p,        M_v = rho_body R' closed V_F R
 
-so the matrix is dt/rho V_C D A V_F^-1 D' V_C + dt J' M^-1 J with J = (V_C D w R)'. The mass M follows from the same
-fractions: a body as heavy as the liquid then rests in it to rounding. Volumes are over that of the largest face.
+so the matrix is dt/rho V_C D area V_F^-1 D' V_C + dt J' M_v^-1 J with J' = V_C D closed R. The mass M_v follows from
+the same fractions: a body as heavy as the liquid then rests in it to rounding. Volumes are over that of the largest
+face.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Body:
 
     @property
     def mass(self) -> np.ndarray:
-        """M, over the volume of the largest face."""
+        """M_v, over the volume of the largest face."""
         return self.density * self.R.T @ ((self.closed * self.volume)[:, None] * self.R)
 
 
