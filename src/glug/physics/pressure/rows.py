@@ -1,4 +1,4 @@
-"""The pressure matrix of one grid, laid out for the passes of a solve (see `kernels_pressure_rows`)."""
+"""The pressure matrix of one grid, laid out for the passes of a solve (see `kernels_rows`)."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -31,7 +31,7 @@ class AssembledSystem:
 
     Those of row n are `length[n]` (uint8) from start[n] (uint32) on; `column` is int32, `value` and `rest` float32.
     There may be room between rows, so that they can be filled in one pass. A stiff row sums to a small mass, which a
-    diagonal in float32 would lose; kept apart it is not lost (`kernels_csr`).
+    diagonal in float32 would lose; kept apart it is not lost (`kernels_rows`).
     """
 
     name: str
@@ -123,7 +123,7 @@ class AssembledSystem:
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the rows of a matrix, and the blocks that hold them (`kernels_csr.sweep`)."""
+    """Some of the rows of a matrix, and the blocks that hold them (`kernels_rows.sweep`)."""
 
     blocks: np.ndarray
     rows: np.ndarray  # int32; none are all
