@@ -224,10 +224,12 @@ def test_the_glossary_is_in_order_and_says_every_word_once():
 def test_an_entry_leads_to_equation_code_and_test(entry):
     _, text, links = re.split(r"\n\n", entry.strip(), maxsplit=2)
     assert 1 <= len(re.findall(r"[.:)](?:\s|$)", text)) <= 4  # one or two sentences
+    names = r"(?: `\w+`(?:, `\w+`)*)?"
     parts = re.fullmatch(
         r"\*Equation\* \[[^\]]+\]\((?:theory/\w+|architecture)\.md#[\w-]+\) ·\n"
-        r"\*code\* \[`([\w/.]+\.py)`\]\(\.\./src/glug/\1\)(?: `\w+`(?:, `\w+`)*)? ·\n"
-        r"\*test\* \[`(tests/[\w/.]+\.py)`\]\(\.\./\2\)(?: `\w+`)?",
+        rf"\*code\* \[`([\w/.]+\.py)`\]\(\.\./src/glug/\1\){names}"
+        rf"(?:,\n\[`([\w/.]+\.py)`\]\(\.\./src/glug/\2\){names})* ·\n"
+        r"\*test\* \[`(tests/[\w/.]+\.py)`\]\(\.\./\3\)(?: `\w+`)?",
         links,
     )
     assert parts is not None, links

@@ -60,7 +60,7 @@ def lumps_on_walls(n: int) -> ViscosityProblem:
 
 
 @pytest.mark.parametrize("solver", ["multigrid", "jacobi-cg"])
-def test_lumps_on_opposite_walls_are_solved_in_a_small_window(solver, monkeypatch):
+def test_packed_lumps_have_the_solution_of_the_whole_window(solver, monkeypatch):
     problem = lumps_on_walls(96)
     system = problem.system()
     b = noise(problem.grid, system)

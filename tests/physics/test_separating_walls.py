@@ -11,6 +11,7 @@ from glug.grids.regular import CENTRE, Grid, Staggered
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.velocity import LiquidSurroundings
+from glug.simulation.stages.geometry import freed_before
 from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.separation import Conditions, waves
 
@@ -140,6 +141,15 @@ def test_a_second_projection_may_take_back_what_the_first_pushed():
     inside = (slice(8, 16), 10, slice(8, 16))
     assert np.abs(alone[1][inside] - 0.1).max() < 1e-3  # alone, all of the liquid leaves the floor
     assert np.abs(ordinary[1][inside]).max() < 0.05
+
+
+def test_freed_cells_keep_their_place_on_the_lattice_when_the_window_moves():
+    cells = np.array([[-4, 0, 3], [5, 6, 7], [11, 3, 0]], np.int32)  # of the first window; the second has lost one
+    for window, left in ((GRID, cells), (replace(GRID, lo=(4, -4, -4)), cells[1:])):
+        freed = freed_before(window, cells)
+        assert freed.shape == window.shape
+        found = np.argwhere(freed) + window.lo
+        assert np.array_equal(found, left)
 
 
 @pytest.mark.parametrize("stick", [False, True], ids=["thin", "thick"])

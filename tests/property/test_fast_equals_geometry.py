@@ -93,7 +93,7 @@ def within(phi: np.ndarray) -> np.ndarray:
 
 
 @DOMAINS
-def test_pressure_in_a_box(seed):
+def test_pressure_matrix_in_a_box_is_that_of_its_geometry(seed):
     rng = np.random.default_rng(seed)
     phi, box = liquid(rng), Walls(tuple(rng.uniform(0.0, 0.09, 3)), tuple(rng.uniform(0.91, 1.0, 3)))
 

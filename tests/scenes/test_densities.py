@@ -1,8 +1,10 @@
-"""Two liquids of different densities, in 2D: a heavy disc sinks, and as an affine region it sinks alike."""
+"""Liquids of different densities: mobility of faces; and in 2D a heavy disc sinks, as an affine region alike."""
 
 import numpy as np
 import pytest
 
+from glug.grids.regular import CENTRE, Grid
+from glug.physics.densities import mobility_of
 from glug.simulation import Simulation
 
 RADIUS, HEIGHT = 0.2, 0.9  # [m]
@@ -28,6 +30,14 @@ def fallen(density: float, tiles: int | str) -> float:
     particles = simulation.state.particles
     mine = particles.liquid[:, 0] == 1
     return HEIGHT - float(particles.position[mine, 1].mean(dtype=np.float64))
+
+
+def test_mobility_is_that_of_the_shares_of_liquids_between_two_centres():
+    """The heavier liquid lies below y = 3.75 cells, a quarter of the way from one centre to the next."""
+    grid = Grid(1.0, (8, 8, 8))
+    phi = (grid.points(CENTRE)[..., 1] - 3.75).astype(np.float32)
+    across = mobility_of([phi], [5.0], grid)[1][4, :, 4]  # 3.5 and 4.5 are beside face 4
+    assert across[1:-1] == pytest.approx([1 / 5] * 3 + [1 / (0.25 * 5 + 0.75)] + [1.0] * 3)
 
 
 def test_a_disc_of_ten_times_the_density_sinks_alike_as_an_affine_region():
