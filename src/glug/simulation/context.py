@@ -1,4 +1,8 @@
-"""What the stages of one step share. Every field has one writer, the stage in brackets; later stages read it."""
+"""What the stages of one step share. Every field has one stage that makes it, in brackets; later stages read it.
+
+`problem` gains terms in `air` and `regions`, `q` is summed over projections, `velocity` changes in place, `bubbles`
+runs `geometry` again, and `fraction` and `before` are given back when nobody needs them any more.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,9 @@ class StepContext:
     """
 
     setting: Setting
-    state: State  # as it is before the step, until the stages `transfer_to_particles` and after change it
+    # Particles are poured, reseeded, heated and shifted before the solves; velocities, positions and time change from
+    # `transfer_to_particles` on.
+    state: State
     forces: Sequence[Force] = ()  # besides gravity
 
     dt: float = field(init=False)  # [s] [time_step]
@@ -41,7 +47,7 @@ class StepContext:
     liquids: dict[int, np.ndarray] = field(init=False)  # distances of liquids of other densities, by number [geometry]
     mobility: Staggered | None = field(init=False)  # reference density over that on every face [geometry]
     bodies: RigidBodies | None = field(init=False)  # whose velocity every solve changes [geometry]
-    problem: PressureProblem = field(init=False)  # the projections of this step, with all their terms [geometry, air]
+    problem: PressureProblem = field(init=False)  # the projections of this step [geometry; terms: air, regions]
     air: ClosedAir | None = None  # the bubbles, where air is closed [air]
     air_lost: float = 0.0  # [m3] that they had lost by the step before [air]
 

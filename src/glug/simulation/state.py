@@ -25,7 +25,7 @@ class State:
     pressed: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # their acceleration by contact, last step
     contact: np.ndarray = field(default_factory=lambda: np.zeros(0))  # MuJoCo's state
     bubbles: BubbleMemory = field(default_factory=BubbleMemory)  # names and rest volumes, where air is tracked
-    freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells that walls let go, at last
+    freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells freed by the last step
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
 
     def save(self) -> dict[str, np.ndarray]:

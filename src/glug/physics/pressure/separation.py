@@ -28,27 +28,30 @@ class SeparatingWalls:
     """Walls that let go, in one projection after the other of a step."""
 
     cells: np.ndarray  # uint8: those that touch such a wall
-    freed: np.ndarray | None = None  # uint8: those let go, at last; where a solve begins
+    freed: np.ndarray | None = None  # uint8: those let go by the last solve; where the next begins
     earlier: np.ndarray | None = None  # q of a projection before, in the same step: the sum of both is bounded
 
     def bounds(self, problem: PressureProblem) -> Bounds:
         """The bounds of a solve, on the numbers of its vectors."""
-        cell = bounded_cells(self.cells, problem.liquid, problem.components, held_open(problem))
+        cell = bounded_cells(self.cells, problem.liquid, problem.components, fixed_by_open_air(problem))
         lower = 0.0 if self.earlier is None else -self.earlier.reshape(-1)[cell]
         held = np.zeros(0, np.bool_) if self.freed is None else self.freed.reshape(-1)[cell] > 0
         return Bounds(problem.numbered(cell), lower, held)
 
     def take(self, bounds: Bounds, problem: PressureProblem, q: np.ndarray) -> None:
         """See where a solve met its bounds, and lift the pressures of closed parts, in place."""
-        closed = ~held_open(problem)
+        closed = ~fixed_by_open_air(problem)
         lift_closed(q, self.cells, problem.components, closed & ~problem.pushed)
         freed = np.zeros(problem.grid.shape, np.uint8)
         freed.reshape(-1)[problem.cells_of(bounds.index[bounds.held])] = 1
         self.freed = freed
 
 
-def held_open(problem: PressureProblem) -> np.ndarray:
-    """The components whose pressures are fixed by open air, next to them or behind bubbles."""
+def fixed_by_open_air(problem: PressureProblem) -> np.ndarray:
+    """The components whose pressures are fixed by open air, next to them or behind bubbles.
+
+    Behind bubbles a body that gives way fixes them as well.
+    """
     return problem.components.free if problem.bubbles is None else problem.bubbles.unfixed < 0
 
 
