@@ -1,7 +1,8 @@
 """Liquids of different densities: how much of every face belongs to which.
 
-The density on a face is rho = sum_l s_l rho_l, s_l the part of the line between the two cell centres that is in liquid
-l (Goldade 2021, eq. 3.14): what the pressure's gradient meets there. One projection then moves all liquids together.
+The density on a face is sum_l share_l rho_l, share_l the part of the line between the two cell centres that is in
+liquid l (Goldade 2021, eq. 3.14): what the pressure's gradient meets there. One projection then moves all liquids
+together.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ def share_of(phi: np.ndarray, grid: Grid) -> Staggered:
 
 
 def mobility_of(distances: Sequence[np.ndarray], ratios: Sequence[float], grid: Grid) -> Staggered:
-    """1 / density on every face, relative to the first liquid.
+    """rho / sum_l share_l rho_l on every face, with rho that of the first liquid.
 
     `distances` are those of the liquids whose `ratios` of density to the first differ from 1.
     """

@@ -6,8 +6,8 @@ Every item of a term (a body, a bubble) has a few unknowns z, which meet the unk
     [ J   H  ] [ z ] = [ h ]        z = T (J x - h),     T = -H^-1,     (A + J' T J) x = b + J' T h.
 
 H is block diagonal within a term. Terms that act on each other without the grid between them (the air of a bubble on a
-body) have blocks X of H between them, and T is then the inverse of the whole. So any terms compose in one solve, and a
-new one has to say no more than `Term` asks.
+body) have blocks X of H between them, and T is then minus the inverse of the whole H. So any terms compose in one
+solve, and a new one has to say no more than `Term` asks.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Components:
 
 
 def find_components(liquid: np.ndarray, area: Staggered, links: Staggered) -> Components:
-    """Connected through open faces; touching air through an open face makes a component free."""
+    """Connected through open faces; a component that touches air through an open face is open (`free`)."""
     label = np.empty(liquid.shape, np.int32)
     count = kernels.label_components(liquid, *area, label)
     cells, opening, _ = _sums(label, liquid, np.zeros_like(label, np.float32), links, count)

@@ -1,8 +1,9 @@
 """Kernels of pressure: cut cells and ghost fluid, components, volumes, projection.
 
 Cell (i, j, k) has its lower faces at the same index. `area` is the open fraction of a face, `link` what couples
-the pressures across it: area, or area / theta towards air, where theta is the distance to the surface in cells.
-Pressure is scaled to a velocity potential q = p dt / (rho dx), so u -= (q_upper - q_lower) / theta.
+the pressures across it: area, or area / theta towards air, where theta is the distance to the surface in cells, times
+the mobility where densities differ. Pressure is scaled to a velocity potential q = p dt / (rho dx), so
+u -= link / area (q_upper - q_lower).
 """
 
 import numpy as np
@@ -27,6 +28,10 @@ def liquid_cells(phi, ax, ay, az, liquid):
 
 @kernel(inline=True)
 def link_across(area, phi_a, phi_b, liquid_a, liquid_b):
+    """The link of a face: area, area / theta where one side is air, 0 where both are.
+
+    theta = clip(phi_in / (phi_in - max(phi_out, 0)), LEAST_THETA, 1) is the ghost-fluid distance.
+    """
     if liquid_a and liquid_b:
         return area
     if liquid_a or liquid_b:
@@ -105,7 +110,7 @@ def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
 
 @kernel(parallel=True)
 def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
-    """u -= (q_upper - q_lower) / theta on the open faces of liquid cells.
+    """u -= link / area (q_upper - q_lower) on the faces with a link.
 
     In float64: what is rounded here has no divergence, so no later projection would remove it.
     """

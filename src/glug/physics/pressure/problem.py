@@ -4,9 +4,9 @@ Find q with D u = target, where u = u* - G q. With q = p dt / (rho dx) the syste
 
     sum over faces  link (q_i - q_neighbour) = target - D u*,     link = area, or area / theta towards air,
 
-symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al. 2009; Gibou et al. 2002). Rigid bodies and
-bubbles are terms of it (`physics.terms`); affine regions take the pressures of their cells out of it; cells at
-separating walls have q >= 0. Any of them go together.
+times the mobility where densities differ; symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al.
+2009; Gibou et al. 2002). Rigid bodies and bubbles are terms of it (`physics.terms`); affine regions take the pressures
+of their cells out of it; cells at separating walls have q >= 0. Any of them go together.
 """
 
 from collections.abc import Callable, Sequence
@@ -244,7 +244,8 @@ class PressureProblem:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
         `earlier` is q of a projection before, in the same step: separating walls bound the sum of both. Where closed
-        liquid is compressed, `imbalance` of the statistics is the mean divergence that is left.
+        liquid is compressed, `imbalance` of the statistics is the mean divergence that is left, over the largest
+        right-hand side. `solver` is a function (`physics.pressure.solvers`), not a name.
         """
         motion = None if self.regions is None else self.regions.enter(velocity)
         b = self.divergence(velocity)

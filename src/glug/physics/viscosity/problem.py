@@ -2,14 +2,14 @@
 
 Find the velocity u that minimises
 
-    1/2 (u - u*)' M (u - u*)  +  1/2 (E u)' K V (E u),      K = 2 mu dt / rho  at cells,  mu dt / rho  at edges,
+    1/2 (u - u*)' M (u - u*)  +  1/2 (E u)' K V (E u),      K = 2 diffusion at cells,  diffusion at edges,
 
-where E u are the normal strains u_x, v_y, w_z at cells and the shears u_y + v_x, ... at edges, V are liquid fractions,
-and M are liquid fractions times the density there over the reference density rho. The free surface needs no condition:
-traction-free is what the minimum has. At solids the velocity is known (no slip) and differences are taken at the wall
-itself: E divides by the cut distance, V counts the volume in front of the wall. Faces with stress but (almost) no mass
-follow the rule of `viscosity.weights`. Rigid bodies are a term (`rigid.viscosity`), walls along which the liquid
-slips add a matrix (`viscosity.slip`).
+with diffusion = mu dt / (rho dx^2), where E u are the normal strains u_x, v_y, w_z at cells and the shears u_y + v_x,
+... at edges, as differences of neighbouring faces, V are liquid fractions, and M are liquid fractions times the density
+there over the reference density rho. The free surface needs no condition: traction-free is what the minimum has. At
+solids the velocity is known (no slip) and differences are taken at the wall itself: E divides by the cut distance, V
+counts the volume in front of the wall. Faces with stress but (almost) no mass follow the rule of `viscosity.weights`.
+Rigid bodies are a term (`rigid.viscosity`), walls along which the liquid slips add a matrix (`viscosity.slip`).
 """
 
 import time
@@ -181,7 +181,7 @@ class ViscosityProblem:
     def solve(self, velocity: Staggered, limits: SolveLimits, *, solver: str = "multigrid") -> SolveStats:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
 
-        `solver` is `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`.
+        `solver` is a name: `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`.
         """
         begin = time.perf_counter()
         system = self.system()

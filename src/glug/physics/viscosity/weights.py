@@ -23,14 +23,14 @@ JUMP = 10.0  # ratio of neighbouring viscosities above which boxes smooth
 
 @dataclass(frozen=True)
 class StressWeights:
-    """K V of every stress sample, over dx^2: dimensionless."""
+    """K V of every stress sample (dimensionless)."""
 
     cell: np.ndarray
     edges: Staggered
 
 
 def stress_weights(grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float) -> StressWeights:
-    """Liquid fractions of cells and edges times viscosity: 2 mu at cells, mu at edges (mean of four cells)."""
+    """Liquid fractions of cells and edges times the diffusion: twice at cells, the mean of four cells at edges."""
     cell = liquid_volume(phi, grid, CENTRE)
     edges = [liquid_volume(phi, grid, o) for o in EDGES]
     if isinstance(diffusion, np.ndarray):
