@@ -26,8 +26,6 @@ LARGE = {
     "cli.bench": "its parameters are the options of the command",
     "cli.render": "its parameters are the options of the command",
 }
-# Those that are being taken apart. Nothing comes in here.
-LARGE_MENDING = {"physics.advection.leave_solids", "physics.stokes.scene.solve_stokes"}
 # Packages with more modules, which are being split. Nothing comes in here.
 CROWDED_MENDING = {"physics/viscosity"}
 
@@ -161,8 +159,7 @@ def test_no_package_is_crowded():
 
 
 def test_functions_are_small_or_have_a_reason():
-    assert large_functions(PACKAGE) == set(LARGE) | LARGE_MENDING
-    assert not set(LARGE) & LARGE_MENDING
+    assert large_functions(PACKAGE) == set(LARGE)
     assert all(LARGE.values())
 
 

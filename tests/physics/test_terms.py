@@ -161,7 +161,7 @@ def test_a_spinning_body_hands_on_what_its_slip_length_lets_it(slip, solver):
         assert problem.solve(velocity, TIGHT).converged
     spin = bodies.velocity[0, 4]
     # Coarse faces of a tree average what they are given: the liquid's part is as exact as that.
-    assert angular_momentum(problem, velocity) == pytest.approx(before, rel=5e-3 if solver == "octree" else 3e-3)
+    assert angular_momentum(problem, velocity) == pytest.approx(before, rel=1e-2 if solver == "octree" else 3e-3)
     # Of 5 rad/s. Without friction it keeps all of it but for the corners of a ball of three cells.
     expected = {0.0: (0.0, 1.0), 0.2: (2.0, 4.2), 1e9: (4.4, 5.0)}[slip]
     assert expected[0] < spin < expected[1]
