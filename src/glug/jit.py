@@ -94,9 +94,11 @@ def _bind_own_copies(finalize: Callable) -> Callable:
         before = [f.linkage for f in copies]
         for f in copies:
             f.linkage = "internal"
-        finalize(library)
-        for f, linkage in zip(copies, before):
-            f.linkage = linkage
+        try:
+            finalize(library)
+        finally:
+            for f, linkage in zip(copies, before):
+                f.linkage = linkage
 
     return wrapper
 

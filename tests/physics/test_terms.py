@@ -8,13 +8,14 @@ from test_rigid import inertia
 
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, FACES, Grid, Staggered
-from glug.physics.affine.projection import Depths
+from glug.physics.affine.projection import Depths, TiledRegions
 from glug.physics.air.two_phase import two_phase_problem
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.reference.scenes import AssembledRegions, reference_viscosity
 from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.viscosity.octree.problem import OctreeViscosity
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.scene.bodies import Solid
 from glug.solvers.limits import SolveLimits
 
 N, LIQUID = 28, 1000.0
@@ -128,6 +129,40 @@ def test_bodies_go_with_affine_regions():
         found[kind] = problem.bodies.velocity[0]
     np.testing.assert_allclose(found["tiles"], found["assembled"], atol=1e-4)
     assert np.abs(found["tiles"] - found["none"]).max() < 0.1 * np.abs(found["none"]).max()
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_bubbles_go_with_affine_regions(dim):
+    """Resting liquid with tiles under closed air stays at rest, by the fast and by the assembled regions."""
+    grid = GRID if dim == 3 else Grid(1.0 / N, (N + 4, N + 4, 1), (-2, -2, 0), dim=2)
+    far = (np.inf,) if dim == 2 else (1.0,)
+    solid = sample_solids(grid, Walls((0.0, 0.0, -far[0] if dim == 2 else 0.0), (1.0, 1.0, *far)), [], 0.0)
+    phi = (grid.points(CENTRE)[..., 1] - 0.8).astype(np.float32)
+    for make, solver in [(AssembledRegions, "reference")] + ([(TiledRegions, "multigrid")] if dim == 3 else []):
+        problem = PressureProblem.build(grid, phi, solid).with_closed_air()
+        problem = problem.with_affine_regions([Depths(problem.liquid > 0, 2, 6)], make)
+        assert len(problem.bubbles) == 1 and problem.regions.regions.count > 1
+        velocity = grid.staggered()
+        velocity[1][:] = -1.0
+        problem.project(velocity, TIGHT, solver=PRESSURE[solver])
+        for a in grid.axes:
+            open_ = solid.area[a] > 0
+            assert np.abs(velocity[a][open_ & (problem.links[a] > 0)]).max() < 1e-4
+
+
+@pytest.mark.parametrize("solver", ["multigrid", "reference"])
+def test_pools_that_closed_air_joins_have_one_pressure_level(solver):
+    """Two pools, separating walls, one bubble: lifting pressures to what walls allow lifts all of them together."""
+    walls = Walls((0.0,) * 3, (1.0,) * 3, separating=((True, True),) * 3)
+    ridge = Solid(name="ridge", shape={"kind": "box", "lower": [0.45, 0.0, 0.0], "upper": [0.55, 0.6, 1.0]})
+    solid = sample_solids(GRID, walls, [ridge], 0.0)
+    x = GRID.points(CENTRE)
+    phi = (x[..., 1] - np.where(x[..., 0] < 0.5, 0.5, 0.3)).astype(np.float32)
+    problem = PressureProblem.build(GRID, phi, solid).with_closed_air()
+    assert len(problem.components.cells) == 2
+    velocity = stirred()
+    problem.project(velocity, TIGHT, solver=PRESSURE[solver])
+    assert np.abs(problem.divergence(velocity)).max() < 1e-4
 
 
 # -- viscosity ---------------------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from glug.simulation import Simulation
 
 AIRS = ("vacuum", "constraint", "affine", "two-phase")
@@ -14,7 +12,7 @@ FEATURES = ("bodies", "slip", "separating", "octree", "heat", "densities", "tile
 THICK = {"slip", "octree", "heat"}  # features of the viscous solve
 CELLS, LEVEL, LAYER = 20, 0.6, 0.3  # the surface and, where there are two liquids, the border between them [m]
 LIGHT, HEAVY, THICKNESS = 1000.0, 1400.0, 50.0  # [kg/m3], [Pa s]
-BALL, RADIUS = (0.5, 0.5, 0.5), 0.17  # [m]: floats, half in the lower liquid where there are two
+RADIUS = 0.17  # [m] of the rigid ball, half in either liquid where there are two
 
 
 def pairs() -> list[tuple[str, str]]:
@@ -22,25 +20,25 @@ def pairs() -> list[tuple[str, str]]:
     return [pair for pair in combinations(FEATURES, 2) if not set(pair) <= set(AIRS)]
 
 
-def scene(*features: str, push: float = 0.0, cells: int = CELLS) -> dict[str, Any]:
+def scene(*features: str, push: float = 0.0, dim: int = 3, light_on_top: float = LIGHT) -> dict[str, Any]:
     """The scene with these features; `push` [m/s] sets the liquid in motion."""
     has = set(features)
     law: Any = THICKNESS if has & THICK else 0.0
     if "heat" in has:
         law = {"kind": "temperature", "table": [[20.0, 200.0], [80.0, 2.0]]}
-    liquids = {"first": {"density": LIGHT, "viscosity": law, "temperature": 20.0}}
+    liquids = {"first": {"density": light_on_top, "viscosity": law, "temperature": 20.0}}
     lower = "first"
     if "densities" in has or "heat" in has:
         lower = "second"
-        density = HEAVY if "densities" in has else LIGHT
+        density = HEAVY if "densities" in has else light_on_top
         liquids["second"] = {"density": density, "viscosity": law, "temperature": 80.0}
     made: dict[str, Any] = {
-        "domain": {"size": [1.0, 1.0, 1.0], "resolution": cells},
+        "domain": {"size": [1.0, 1.0, 1.0][:dim], "resolution": CELLS},
         "time": {"fps": 100},
         "liquids": liquids,
         "volumes": [
-            {"shape": box(0.0, LAYER), "liquid": lower, "velocity": [push, 0.0, 0.0]},
-            {"shape": box(LAYER, LEVEL), "liquid": "first", "velocity": [push, 0.0, 0.0]},
+            {"shape": box(0.0, LAYER, dim), "liquid": lower, "velocity": [push, 0.0, 0.0]},
+            {"shape": box(LAYER, LEVEL, dim), "liquid": "first", "velocity": [push, 0.0, 0.0]},
         ],
         "solids": [],
         "solver": {"viscosity": "multigrid" if has & THICK else "none", "tolerance": {"viscosity": 1e-5}},
@@ -55,13 +53,13 @@ def scene(*features: str, push: float = 0.0, cells: int = CELLS) -> dict[str, An
         made["domain"]["walls"] = "separating"
     if "slip" in has:
         made["domain"]["slip_length"] = 0.1
-        shape = {"kind": "sphere", "centre": [0.75, 0.2, 0.3], "radius": 0.13}
+        shape = {"kind": "sphere", "centre": [0.75, 0.2, 0.3][:dim], "radius": 0.13}
         made["solids"].append({"name": "smooth", "shape": shape, "slip_length": 0.2})
     if "bodies" in has:
         made["solids"].append(
             {
                 "name": "ball",
-                "shape": {"kind": "sphere", "centre": [0.4, 0.3, 0.55], "radius": RADIUS},
+                "shape": {"kind": "sphere", "centre": [0.4, 0.3, 0.55][:dim], "radius": RADIUS},
                 "density": 0.5 * (LIGHT + HEAVY) if "densities" in has else LIGHT,
                 "slip_length": 0.1 if "slip" in has else 0.0,
             }
@@ -71,18 +69,10 @@ def scene(*features: str, push: float = 0.0, cells: int = CELLS) -> dict[str, An
     return made
 
 
-def box(lower: float, upper: float) -> dict[str, Any]:
-    return {"kind": "box", "lower": [0.0, lower, 0.0], "upper": [1.0, upper, 1.0]}
+def box(lower: float, upper: float, dim: int = 3) -> dict[str, Any]:
+    return {"kind": "box", "lower": [0.0, lower, 0.0][:dim], "upper": [1.0, upper, 1.0][:dim]}
 
 
 def run(made: dict[str, Any], steps: int) -> tuple[Simulation, list[Any]]:
     simulation = Simulation(made)
     return simulation, [simulation.step_once() for _ in range(steps)]
-
-
-def momentum(simulation: Simulation) -> np.ndarray:
-    """Of the liquid [kg m/s]."""
-    p = simulation.state.particles
-    ratio = np.array(simulation.setting.density_ratios)[p.liquid[:, 0].astype(int)] if p.has("liquid") else 1.0
-    mass = simulation.setting.density * p.volume[:, 0] * ratio
-    return (mass[:, None] * p.velocity).sum(axis=0, dtype=np.float64)

@@ -17,18 +17,23 @@ REST = 0.16  # of g dt: what the edges of the surface have in the plain pool too
 PUSH, STEPS = 0.5, 3  # [m/s]
 
 
-@pytest.mark.parametrize("pair", [p for p in pairs() if p not in REFUSED], ids="+".join)
-def test_a_pair_rests_and_moves(pair):
-    _, resting = run(scene(*pair), STEPS)
+PAIRS = [(3, *p) for p in pairs() if p not in REFUSED]
+PAIRS += [(2, *p) for _, *p in PAIRS if "octree" not in p]  # by the reference solvers
+
+
+@pytest.mark.parametrize(("dim", "one", "other"), PAIRS)
+def test_a_pair_rests_and_moves(dim, one, other):
+    pair = one, other
+    _, resting = run(scene(*pair, dim=dim), STEPS)
     still = resting[-1]
     assert still.max_speed < REST * GRAVITY * still.dt
-    simulation, moving = run(scene(*pair, push=PUSH), STEPS)
+    simulation, moving = run(scene(*pair, dim=dim, push=PUSH), STEPS)
     for stats in resting + moving:
         assert all(solve.converged for solve in stats.solves.values()), stats.solves
         assert not stats.warnings
         assert abs(stats.liquid_volume / stats.target_volume - 1.0) < 0.02
     p = simulation.state.particles
-    assert len(p) == len(Simulation(scene(*pair)).state.particles)
+    assert len(p) == len(Simulation(scene(*pair, dim=dim)).state.particles)
     assert (p.position >= 0.0).all() and (p.position <= 1.0).all()
     for solid in simulation.setting.solids_with(simulation.state.bodies):
         assert solid.distance(p.position.astype(float), 0.0).min() > -0.1 / CELLS  # none inside
@@ -53,6 +58,28 @@ def test_a_neutral_body_stays_neutral_under_every_air(air):
     heavy["solids"][0]["density"] = 1500.0
     sinking, _ = run(heavy, 6)
     assert sinking.state.bodies[0].velocity_of_centre[1] < -0.05 * GRAVITY * 0.06  # the control
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("air", ["constraint", "vacuum"])
+def test_a_body_in_an_open_pool_has_no_bubble_to_meet(air, dim):
+    """Open at the top there is no closed air: bubbles that could be there change nothing."""
+    made = scene("bodies", air, dim=dim, push=PUSH)
+    made["domain"]["sides"] = {"top": "open"}
+    without = scene("bodies", dim=dim, push=PUSH)
+    without["domain"]["sides"] = {"top": "open"}
+    found = [run(each, 2)[0].state.bodies[0].velocity_of_centre for each in (made, without)]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("air", ["vacuum", "two-phase"])
+@pytest.mark.parametrize("thick", [True, False])
+def test_a_light_liquid_rests_on_a_heavy_one(air, dim, thick):
+    """Five times lighter, at the surface: a face that is partly air has the density of its liquid part."""
+    made = scene("densities", air, *(["slip"] if thick else []), dim=dim, light_on_top=280.0)
+    _, stats = run(made, 6)
+    assert stats[-1].max_speed < REST * GRAVITY * stats[-1].dt
 
 
 @pytest.mark.parametrize("viscosity", ["multigrid", "octree"])

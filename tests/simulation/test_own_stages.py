@@ -151,3 +151,12 @@ def test_every_field_of_a_context_has_one_writer():
     assert shared.pop("before") == {"transfer_to_grid", "transfer_to_particles"}  # likewise
     assert shared.pop("problem") == {"geometry", "air", "regions"}  # terms are added
     assert not shared
+
+
+def test_a_viscous_scene_runs_without_its_first_projection():
+    honey = SCENE | {
+        "liquids": {"honey": {"material": "honey"}},
+        "volumes": [SCENE["volumes"][0] | {"liquid": "honey"}],
+    }
+    simulation = glug.Simulation(honey, stages=lambda stages: stages.without("project"))
+    assert set(simulation.step_once().solves) == {"viscosity", "pressure"}

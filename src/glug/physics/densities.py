@@ -35,15 +35,24 @@ def share_of(phi: np.ndarray, grid: Grid) -> Staggered:
     return shares
 
 
-def mobility_of(distances: Sequence[np.ndarray], ratios: Sequence[float], grid: Grid) -> Staggered:
-    """rho / sum_l share_l rho_l on every face, with rho that of the first liquid.
+def mobility_of(
+    distances: Sequence[np.ndarray], ratios: Sequence[float], grid: Grid, phi: np.ndarray | None = None
+) -> Staggered:
+    """rho / sum_l share_l rho_l on every face, with rho that of the first liquid: of what is liquid there.
 
-    `distances` are those of the liquids whose `ratios` of density to the first differ from 1.
+    `distances` are those of the liquids whose `ratios` of density to the first differ from 1; `phi` is that of all
+    liquids together, None where there is nothing else. Shares are of the liquid part of the line between two cells:
+    those of particles by themselves need not fit into it.
     """
     density = grid.staggered()
     for d in density:
         d[:] = 1.0
-    for phi, ratio in zip(distances, ratios):
-        for d, s in zip(density, share_of(phi, grid)):
-            d += np.float32(ratio - 1.0) * s
+    wet = None if phi is None else share_of(phi, grid)
+    left = mapped(np.copy, density) if wet is None else wet
+    for own, ratio in zip(distances, ratios):
+        share = mapped(np.minimum, share_of(own, grid), left)
+        left = mapped(np.subtract, left, share)
+        for a, (d, s) in enumerate(zip(density, share)):
+            part = s if wet is None else np.divide(s, wet[a], out=np.zeros_like(s), where=wet[a] > 0.0)
+            d += np.float32(ratio - 1.0) * part
     return mapped(lambda d: np.float32(1.0) / np.maximum(d, np.float32(1e-12)), density)

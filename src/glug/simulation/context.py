@@ -57,10 +57,15 @@ class StepContext:
     velocity: Staggered = field(init=False)  # on the faces, changed in place from here on [transfer_to_grid]
     reached: Staggered = field(init=False)  # how much of every face particles reach [transfer_to_grid]
     before: Staggered | None = field(init=False)  # the velocity that particles brought, for FLIP [transfer_to_grid]
-    q: np.ndarray = field(init=False)  # p dt / (rho dx) of all projections together [project, pressure or stokes]
+    q: np.ndarray | None = None  # p dt / (rho dx) of all projections together [project, pressure or stokes]
     speed: float = field(init=False)  # a bound on it [m/s] [extrapolate]
 
     seconds: dict[str, float] = field(default_factory=dict)  # by stage
     solves: dict[str, SolveStats] = field(default_factory=dict)  # by stage
     warnings: list[str] = field(default_factory=list)
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # what solvers add to the output
+
+    def forget(self, *names: str) -> None:
+        """Give fields back, for the memory that they take."""
+        for name in names:
+            self.__dict__.pop(name, None)

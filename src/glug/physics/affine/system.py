@@ -8,6 +8,7 @@ there) are `loose`, kept one by one.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -146,7 +147,7 @@ class TileSystem:
         self.blocks = np.zeros((len(bounds) - 1, 4), np.int32)
         self.blocks[:, 2], self.blocks[:, 3] = bounds[:-1, 0], bounds[1:, 0]
 
-    @property
+    @cached_property
     def number(self) -> np.ndarray:
         """The number of the pressure of every cell (flat), -1 where there is none."""
         number = np.full(self._cells, -1, np.int32)

@@ -10,6 +10,7 @@ section 4.1).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -85,8 +86,11 @@ class Bubbles:
     def __len__(self) -> int:
         return len(self.number)
 
-    def crossing(self, bodies: RigidBodies) -> np.ndarray:
+    @cached_property
+    def crossing(self) -> np.ndarray:
         """X (bodies m, bubbles): minus what a unit of a body's motion takes of a bubble's volume."""
+        bodies = self.bodies
+        assert bodies is not None
         out = np.zeros((*bodies.velocity.shape, len(self)))
         number = np.full(len(self.regions) + 1, -1)
         number[self.number] = np.arange(len(self))
@@ -94,7 +98,7 @@ class Bubbles:
         air = (bubble >= 0).view(np.uint8).reshape(self.liquid.shape)
         for n, (cell, value) in enumerate(bodies.rows(air)):
             np.add.at(out[n].T, bubble[cell], -value)
-        return out.reshape(-1, len(self))
+        return out.reshape(bodies.velocity.size, len(self))
 
     def _group(self, contacts: Contacts, bodies: BodyPressure | None) -> None:
         """Number the groups of liquid components and bubbles, and see which of them hold their pressure."""
@@ -112,7 +116,7 @@ class Bubbles:
         self.pinned[self._part_group[part[~inner]]] = True
         if bodies is not None:
             net = np.zeros((count, *bodies.bodies.velocity.shape))
-            push = -self.crossing(bodies.bodies).T.reshape(bubbles, *bodies.bodies.velocity.shape)
+            push = -self.crossing.T.reshape(bubbles, *bodies.bodies.velocity.shape)
             np.add.at(net, self._bubble_group, push)
             group = np.append(self._part_group, -1)[self.components.label]
             self.pinned |= bodies.pushed(group, count, net)

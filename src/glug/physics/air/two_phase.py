@@ -41,7 +41,7 @@ def two_phase_problem(
             kernels.weigh_links(a, phi, np.float32(ratio), system.links[a])
     else:
         for link, wet, m in zip(system.links, share_of(phi, grid), mobility):
-            link /= wet + (1 - wet) * np.float32(ratio) + (1 / m - 1)
+            link /= wet / m + (1 - wet) * np.float32(ratio)
     kernels_grids.sum_links(*system.links, problem.liquid, system.diagonal)
     wet = ((phi < 0.0) & (problem.liquid > 0)).view(np.uint8)
     parts = find_components(wet, solid.area, system.links)

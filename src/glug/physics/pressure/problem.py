@@ -12,6 +12,7 @@ of their cells out of it; cells at separating walls have q >= 0. Any of them go 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class PressureProblem:
     ) -> "PressureProblem":
         """The problem in which the insides of some fluids are affine regions, or tiles of such."""
         regions = make(self.grid, self.system, regions_in(self.grid, self.solid, depths))
-        new = replace(self, regions=regions)
+        new = self._with(regions=regions)
         if self.bubbles is not None:
             inside = regions.regions.label >= 0
             ordinary = replace(self.components, label=np.where(inside, np.int32(-1), self.components.label))
@@ -96,7 +97,13 @@ class PressureProblem:
     def with_closed_air(self) -> "PressureProblem":
         """The problem in which every closed part of the air has a pressure; the window must hold all the air."""
         regions = find_air_regions(self.liquid, self.solid.area)
-        return replace(self, bubbles=Bubbles(regions, self, self.components, self.body_term))
+        return self._with(bubbles=Bubbles(regions, self, self.components, self.body_term))
+
+    def _with(self, **changes: Any) -> "PressureProblem":
+        """The same with changes that leave the rows of bodies as they are."""
+        new = replace(self, **changes)
+        new.__dict__["body_term"] = self.body_term
+        return new
 
     def forget_solves(self) -> None:
         """Give back the memory of what solves have made: hierarchies, and rows of terms."""
@@ -133,7 +140,7 @@ class PressureProblem:
         """What terms do to each other: the air of a bubble to a body."""
         if self.body_term is None or self.bubbles is None:
             return {}
-        return {(0, 1): self.bubbles.crossing(self.body_term.bodies)}
+        return {(0, 1): self.bubbles.crossing}
 
     @cached_property
     def eliminated(self) -> Eliminated:

@@ -40,11 +40,21 @@ class SeparatingWalls:
 
     def take(self, bounds: Bounds, problem: PressureProblem, q: np.ndarray) -> None:
         """See where a solve met its bounds, and lift the pressures of closed parts, in place."""
-        closed = ~fixed_by_open_air(problem)
-        lift_closed(q, self.cells, problem.components, closed & ~problem.pushed)
+        lift_closed(q, self.cells, problem.components, closed_parts(problem))
         freed = np.zeros(problem.grid.shape, np.uint8)
         freed.reshape(-1)[problem.cells_of(bounds.index[bounds.held])] = 1
         self.freed = freed
+
+
+def closed_parts(problem: PressureProblem) -> np.ndarray:
+    """Number, for every component, the part whose pressures are known up to one constant; -1 where they are fixed.
+
+    Components that bubbles join share the constant. Pressures that as a whole push a body are what they are.
+    """
+    if problem.bubbles is not None:
+        return problem.bubbles.unfixed
+    loose = ~problem.components.free & ~problem.pushed
+    return np.where(loose, np.arange(len(loose)), -1)
 
 
 def fixed_by_open_air(problem: PressureProblem) -> np.ndarray:
@@ -61,17 +71,17 @@ def bounded_cells(separating: np.ndarray, liquid: np.ndarray, components: Compon
     return index[fixed[components.label.reshape(-1)[index]]]
 
 
-def lift_closed(q: np.ndarray, separating: np.ndarray, components: Components, closed: np.ndarray) -> None:
-    """Add to the pressures of every `closed` component what makes the smallest at separating walls zero, in place.
+def lift_closed(q: np.ndarray, separating: np.ndarray, components: Components, part: np.ndarray) -> None:
+    """Add to the pressures of every closed part what makes the smallest at separating walls zero, in place.
 
-    Not to those whose pressure as a whole pushes a body: they are what they are.
+    `part` numbers the part of every component, -1 where it is not closed.
     """
-    if not closed.any():
+    if not (part >= 0).any():
         return
-    label = components.label
-    least = np.full(len(components.cells), np.inf)
-    touching = (separating > 0) & (label >= 0)
-    np.minimum.at(least, label[touching], q[touching])
-    least[~closed | ~np.isfinite(least)] = 0.0
-    inside = label >= 0
-    q[inside] -= least[label[inside]]
+    of_cell = np.append(part, -1)[components.label]
+    least = np.full(int(part.max()) + 1, np.inf)
+    touching = (separating > 0) & (of_cell >= 0)
+    np.minimum.at(least, of_cell[touching], q[touching])
+    least[~np.isfinite(least)] = 0.0
+    inside = of_cell >= 0
+    q[inside] -= least[of_cell[inside]]

@@ -124,22 +124,22 @@ class AssembledRegions:
         self.affine = AffineProjection(grid, level.area, mobility, level.liquid > 0, regions)
         self.system = OrdinaryCells(self.affine)
 
-    def enter(self, velocity: Staggered) -> tuple[np.ndarray, np.ndarray]:
-        """The regions' unknowns and all faces, flat."""
+    def enter(self, velocity: Staggered) -> np.ndarray:
+        """The regions' unknowns."""
         u = np.concatenate([c.ravel() for c in velocity[: self._dim]]).astype(np.float64)
         v = self.affine.fit(u)
-        u = np.where(self.affine.owned, self.affine.R @ v, u)
-        self._write(u, velocity)
-        return v, u
+        self._write(v, velocity)
+        return v
 
-    def finish(self, q: np.ndarray, motion: tuple[np.ndarray, np.ndarray], velocity: Staggered) -> None:
-        v, u = motion
-        self._write(self.affine.moved(u, v, -q.ravel()[self.system.cell]), velocity)
+    def finish(self, q: np.ndarray, motion: np.ndarray, velocity: Staggered) -> None:
+        self._write(motion - self.affine.response(-q.ravel()[self.system.cell]), velocity)
 
-    def _write(self, u: np.ndarray, velocity: Staggered) -> None:
-        begin = 0
+    def _write(self, v: np.ndarray, velocity: Staggered) -> None:
+        """The regions' velocities on their faces; others are left to the pressures around them."""
+        u, begin = self.affine.R @ v, 0
         for c in velocity[: self._dim]:
-            c[:] = u[begin : begin + c.size].reshape(c.shape)
+            mine = self.affine.owned[begin : begin + c.size].reshape(c.shape)
+            c[mine] = u[begin : begin + c.size].reshape(c.shape)[mine]
             begin += c.size
 
 

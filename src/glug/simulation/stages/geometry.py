@@ -34,7 +34,7 @@ def geometry(context: StepContext) -> None:
     context.bodies = bodies_now(context)
     context.liquids = {n: distance_of(n, p, grid, solid) for n in setting.other_densities}
     ratios = [setting.density_ratios[n] for n in context.liquids]
-    context.mobility = mobility_of(list(context.liquids.values()), ratios, grid) if ratios else None
+    context.mobility = mobility_of(list(context.liquids.values()), ratios, grid, phi) if ratios else None
     context.problem = pressure_problem(context)
 
 

@@ -24,9 +24,8 @@ def project(context: StepContext) -> None:
 
 def pressure(context: StepContext) -> None:
     """The projection that ends the step; q is that of both projections, where there was one before."""
-    first = context.setting.viscous
-    q = _projected(context, "pressure", context.q if first else None)
-    context.q = context.q + q if first else q
+    q = _projected(context, "pressure", context.q)
+    context.q = q if context.q is None else context.q + q
 
 
 def _projected(context: StepContext, name: str, earlier: np.ndarray | None = None) -> np.ndarray:

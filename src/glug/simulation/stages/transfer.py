@@ -71,6 +71,7 @@ def output_fields(context: StepContext) -> None:
     """Keep what `output.fields` asks for."""
     setting, grid = context.setting, context.grid
     u, v, w = context.velocity
+    assert context.q is not None
     pressure = (context.q * (setting.density * setting.dx / context.dt)).astype(np.float32)
     own = {"phi": context.phi, "u": u, "v": v, "w": w, "p": pressure, "corner": grid.corner, "dx": np.array(grid.dx)}
     context.state.fields = own | context.fields
