@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from glug.geometry.solids.field import Walls, sample_solids
+from glug.grids.connected import label_parts
 from glug.grids.regular import Grid
-from glug.physics.pressure import kernels
 
 OPEN = Walls((-np.inf,) * 3, (np.inf,) * 3)
 
@@ -34,8 +34,7 @@ def sides_meet(thickness: float, normal, offset: float) -> bool:
     grid = Grid(1.0, (12, 12, 12))
     plate = Plate(normal, offset, thickness)
     area = sample_solids(grid, OPEN, [plate], 0.0).area
-    label = np.empty(grid.shape, np.int32)
-    kernels.label_components(np.ones(grid.shape, np.uint8), *area, label)
+    label, _ = label_parts(np.ones(grid.shape, np.uint8), area)
     side = grid.points((0.5, 0.5, 0.5)) @ plate.normal - offset
     far = np.abs(side) > 1.5
     return bool(set(label[far & (side < 0)]) & set(label[far & (side > 0)]))

@@ -5,8 +5,9 @@ import pytest
 from scipy import ndimage
 
 from glug.geometry.solids.field import Walls, sample_solids
+from glug.grids.connected import label_parts
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.air.regions import find_air_regions, label_regions
+from glug.physics.air.regions import find_air_regions
 
 CLOSED = Walls((0.0,) * 3, (1.0,) * 3)
 
@@ -23,7 +24,7 @@ def test_labels_equal_those_of_scipy():
     rng = np.random.default_rng(3)
     member = (rng.random((37, 20, 29)) < 0.35).astype(np.uint8)
     area = tuple(np.ones([n + (a == b) for b, n in enumerate(member.shape)], np.float32) for a in range(3))
-    label, count = label_regions(member, area)
+    label, count = label_parts(member, area)
     expected, number = ndimage.label(member)
     assert count == number
     np.testing.assert_array_equal(label, expected - 1)  # both number parts by their first cells

@@ -6,9 +6,10 @@ import pytest
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import liquid_distance
 from glug.geometry.solids.field import Walls, sample_solids
+from glug.grids.connected import label_parts
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.storage import Particles
-from glug.physics.air.regions import AirRegions, label_regions
+from glug.physics.air.regions import AirRegions
 from glug.physics.air.surface_shift import shift_surfaces
 from glug.physics.air.tracking import BubbleMemory, Tracked, follow, inherit, rest_volumes, significant
 from glug.simulation.state import State
@@ -94,7 +95,7 @@ def test_the_largest_heir_keeps_the_name():
 
 def regions_of(air: np.ndarray) -> AirRegions:
     area = tuple(np.ones([n + (a == b) for b, n in enumerate(air.shape)], np.float32) for a in range(3))
-    label, count = label_regions(air.astype(np.uint8), area)
+    label, count = label_parts(air.astype(np.uint8), area)
     return AirRegions(label, np.bincount(label[label >= 0], minlength=count), np.zeros(count, bool))
 
 

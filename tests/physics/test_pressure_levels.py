@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from glug.grids.blocks import active_blocks
+from glug.grids.kernels import sum_faces
 from glug.grids.regular import CENTRE, Grid, lower_upper
-from glug.physics.pressure import kernels_grids as kernels_pressure
 from glug.physics.pressure.levels import PressureLevel, coarser
 
 
@@ -24,7 +24,7 @@ def box_of_liquid(lid: bool) -> PressureLevel:
         area[a][inner] = ~wall | open_lid
         links[a][inner] = ((low > 0) & (high > 0)) | open_lid
     diagonal = grid.scalar()
-    kernels_pressure.sum_links(*links, liquid, diagonal)
+    sum_faces(*links, liquid, diagonal)
     return PressureLevel(grid.shape, phi, liquid, area, links, diagonal, active_blocks(liquid))
 
 

@@ -1,4 +1,4 @@
-"""Kernels of the grid: which tiles are active, filling a velocity field outwards."""
+"""Kernels of the grid: active tiles, sums over boxes, filling a field outwards, and connected parts."""
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from glug.jit import kernel, prange
 # counts from the end, which keeps the loop from vectorising (five times slower, measured on a 7-point stencil).
 ONE = np.uint64(1)
 TILE = np.int64(8)
+SLAB = np.int64(8)  # layers that one thread joins before the slabs are joined
 
 
 @kernel(inline=True)
@@ -65,6 +66,17 @@ def active_tiles(active, tile, found):
 
 
 @kernel(parallel=True)
+def sum_faces(fx, fy, fz, member, out):
+    """The sum of a field on faces over the faces of every `member` cell; zero elsewhere."""
+    for slab in prange(out.shape[0]):
+        i = np.int64(slab)
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                total = fx[i, j, k] + fx[i + 1, j, k] + fy[i, j, k] + fy[i, j + 1, k] + fz[i, j, k] + fz[i, j, k + 1]
+                out[i, j, k] = total if member[i, j, k] else np.float32(0.0)
+
+
+@kernel(parallel=True)
 def spread(field, known, next_field, next_known):
     """One layer outwards: a sample that is not known takes the mean of its known neighbours."""
     ni, nj, nk = field.shape
@@ -100,8 +112,8 @@ def spread(field, known, next_field, next_known):
 
 
 @kernel(parallel=True)
-def sum_along_z(values, reach, out):
-    """Sum of the samples within `reach` along z."""
+def sum_along_rows(values, reach, out):
+    """Sum of the samples within `reach` along the last axis."""
     ni, nj, nk = out.shape
     for i in prange(ni):
         for j in range(nj):
@@ -113,25 +125,107 @@ def sum_along_z(values, reach, out):
 
 
 @kernel(parallel=True)
-def sum_along_y(values, reach, out):
-    """Sum of the samples within `reach` along y."""
+def sum_of_rows(values, reach, out):
+    """Sum of the samples within `reach` along the axis before the last."""
     ni, nj, nk = out.shape
-    for i in prange(ni):
-        for j in range(nj):
-            out[i, j] = np.float32(0.0)
-            for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
-                for k in range(nk):
-                    out[i, j, k] += values[i, q, k]
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        out[i, j] = np.float32(0.0)
+        for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
+            for k in range(nk):
+                out[i, j, k] += values[i, q, k]
+
+
+# -- connected parts: `parent` leads from every cell to the first one of its part --------------------------
+
+
+@kernel(inline=True)
+def root_of(parent, c):
+    while parent[c] != c:
+        parent[c] = parent[parent[c]]
+        c = parent[c]
+    return c
+
+
+@kernel(inline=True)
+def join(parent, a, b):
+    a, b = root_of(parent, a), root_of(parent, b)
+    if a < b:
+        parent[b] = a
+    elif b < a:
+        parent[a] = b
 
 
 @kernel(parallel=True)
-def sum_along_x(values, reach, out):
-    """Sum of the samples within `reach` along x."""
-    ni, nj, nk = out.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        out[i] = np.float32(0.0)
-        for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
+def join_slabs(member, ax, ay, az, parent):
+    """Within every slab of layers, join member cells that share an open face: parent leads to the first of a part."""
+    ni, nj, nk = member.shape
+    for s in prange(-(-ni // SLAB)):
+        first = np.int64(s) * SLAB
+        for c in range(first * nj * nk, min(first + SLAB, ni) * nj * nk):
+            parent[c] = c
+        for i in range(first, min(first + SLAB, ni)):
             for j in range(nj):
                 for k in range(nk):
-                    out[i, j, k] += values[p, j, k]
+                    if member[i, j, k]:
+                        c = (i * nj + j) * nk + k
+                        if i > first and member[i - 1, j, k] and ax[i, j, k] > np.float32(0.0):
+                            join(parent, c, c - nj * nk)
+                        if j > 0 and member[i, j - 1, k] and ay[i, j, k] > np.float32(0.0):
+                            join(parent, c, c - nk)
+                        if k > 0 and member[i, j, k - 1] and az[i, j, k] > np.float32(0.0):
+                            join(parent, c, c - 1)
+
+
+@kernel
+def join_between(member, ax, parent):
+    """Join the slabs across the faces between them."""
+    ni, nj, nk = member.shape
+    for i in range(SLAB, ni, SLAB):
+        for j in range(nj):
+            for k in range(nk):
+                if member[i, j, k] and member[i - 1, j, k] and ax[i, j, k] > np.float32(0.0):
+                    c = (i * nj + j) * nk + k
+                    join(parent, c, c - nj * nk)
+
+
+@kernel(parallel=True)
+def count_roots(member, parent, found):
+    """Parts that begin in each slab."""
+    ni, nj, nk = member.shape
+    flat = member.ravel()
+    for s in prange(found.shape[0]):
+        total = 0
+        for c in range(s * SLAB * nj * nk, min((s + 1) * SLAB, ni) * nj * nk):
+            if flat[c] and parent[c] == c:
+                total += 1
+        found[s] = total
+
+
+@kernel(parallel=True)
+def number_roots(member, parent, before, label):
+    """label of the first cell of every part, in order; -1 where there is no member. `before` counts earlier slabs."""
+    ni, nj, nk = member.shape
+    flat, out = member.ravel(), label.ravel()
+    for s in prange(before.shape[0]):
+        total = before[s]
+        for c in range(s * SLAB * nj * nk, min((s + 1) * SLAB, ni) * nj * nk):
+            if not flat[c]:
+                out[c] = -1
+            elif parent[c] == c:
+                out[c] = total
+                total += 1
+
+
+@kernel(parallel=True)
+def number_members(member, parent, label):
+    """label of the other cells."""
+    ni, nj, nk = member.shape
+    flat, out = member.ravel(), label.ravel()
+    for s in prange(ni):
+        for c in range(s * nj * nk, (s + 1) * nj * nk):
+            if flat[c] and parent[c] != c:
+                root = parent[c]
+                while parent[root] != root:
+                    root = parent[root]
+                out[c] = out[root]

@@ -29,23 +29,29 @@ def known_faces(axis, liquid, area, known):
 @kernel(parallel=True)
 def adopt_spray(area, reached, known):
     """Faces that only particles far from the liquid reach are known as well: spray keeps its own motion."""
-    ni, nj, nk = known.shape
-    for i in prange(ni):
-        for j in range(nj):
-            for k in range(nk):
-                if known[i, j, k] == 0 and reached[i, j, k] > np.float32(0.0) and area[i, j, k] > np.float32(0.0):
-                    known[i, j, k] = 1
+    opening, met, faces = area.reshape(-1), reached.reshape(-1), known.reshape(-1)
+    for n in prange(faces.size):
+        if faces[n] == 0 and met[n] > np.float32(0.0) and opening[n] > np.float32(0.0):
+            faces[n] = 1
 
 
 @kernel(parallel=True)
 def clear_unknown(known, field):
     """Zero where nothing is known."""
-    ni, nj, nk = known.shape
-    for i in prange(ni):
-        for j in range(nj):
-            for k in range(nk):
-                if known[i, j, k] == 0:
-                    field[i, j, k] = np.float32(0.0)
+    samples, values = known.reshape(-1), field.reshape(-1)
+    for n in prange(samples.size):
+        if samples[n] == 0:
+            values[n] = np.float32(0.0)
+
+
+@kernel(inline=True)
+def face_centre(axis, i, j, k):
+    """The centre of a face of `axis`, in cells from the corner of the window."""
+    half = np.float32(0.5)
+    x = np.float32(i) if axis == 0 else np.float32(i) + half
+    y = np.float32(j) if axis == 1 else np.float32(j) + half
+    z = np.float32(k) if axis == 2 else np.float32(k) + half
+    return x, y, z
 
 
 @kernel(parallel=True)
@@ -59,11 +65,9 @@ def slip_at_solids(axis, area, nodes, h, u, v, w, sx, sy, sz, moving, out):
     deep = np.float32(-3.0) * h
     for slab in prange(ni):
         i = np.int64(slab)
-        x = np.float32(i) if axis == 0 else np.float32(i) + half
         for j in range(nj):
-            y = np.float32(j) if axis == 1 else np.float32(j) + half
             for k in range(nk):
-                z = np.float32(k) if axis == 2 else np.float32(k) + half
+                x, y, z = face_centre(axis, i, j, k)
                 if area[i, j, k] > zero or trilinear(nodes, x, y, z) < deep:
                     continue
                 gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
@@ -94,14 +98,12 @@ def slip_at_solids(axis, area, nodes, h, u, v, w, sx, sy, sz, moving, out):
 def stick_to_solids(axis, area, nodes, s, moving, u):
     """At the closed faces of `axis` and those inside solids, take the solid's velocity (no slip)."""
     ni, nj, nk = u.shape
-    half, zero = np.float32(0.5), np.float32(0.0)
+    zero = np.float32(0.0)
     for slab in prange(ni):
         i = np.int64(slab)
-        x = np.float32(i) if axis == 0 else np.float32(i) + half
         for j in range(nj):
-            y = np.float32(j) if axis == 1 else np.float32(j) + half
             for k in range(nk):
-                z = np.float32(k) if axis == 2 else np.float32(k) + half
+                x, y, z = face_centre(axis, i, j, k)
                 if area[i, j, k] <= zero or trilinear(nodes, x, y, z) <= zero:
                     u[i, j, k] = s[i, j, k] if moving else zero
 
@@ -144,18 +146,16 @@ def let_go(axis, area, nodes, beside, u, v, w, sx, sy, sz, moving, own, out):
     ni, nj, nk = out.shape
     mi, mj, mk = beside.shape
     di, dj, dk = axis == 0, axis == 1, axis == 2
-    half, zero = np.float32(0.5), np.float32(0.0)
+    zero = np.float32(0.0)
     for slab in prange(ni):
         i = np.int64(slab)
-        x = np.float32(i) if axis == 0 else np.float32(i) + half
         for j in range(nj):
-            y = np.float32(j) if axis == 1 else np.float32(j) + half
             for k in range(nk):
                 near = i < mi and j < mj and k < mk and beside[i, j, k] != 0
                 near = near or (i >= di and j >= dj and k >= dk and beside[i - di, j - dj, k - dk] != 0)
                 if not near:
                     continue
-                z = np.float32(k) if axis == 2 else np.float32(k) + half
+                x, y, z = face_centre(axis, i, j, k)
                 if area[i, j, k] > zero and trilinear(nodes, x, y, z) > zero:
                     continue
                 away = along_normal(nodes, x, y, z, u, v, w)
@@ -169,23 +169,22 @@ def let_go(axis, area, nodes, beside, u, v, w, sx, sy, sz, moving, own, out):
 def exchange_heat(temperature, occupied, share, out):
     """One pass of diffusion between occupied cells; others keep their value."""
     ni, nj, nk = temperature.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                t = temperature[i, j, k]
-                change = np.float32(0.0)
-                if occupied[i, j, k]:
-                    if i > 0 and occupied[i - 1, j, k]:
-                        change += temperature[i - 1, j, k] - t
-                    if i < ni - 1 and occupied[i + 1, j, k]:
-                        change += temperature[i + 1, j, k] - t
-                    if j > 0 and occupied[i, j - 1, k]:
-                        change += temperature[i, j - 1, k] - t
-                    if j < nj - 1 and occupied[i, j + 1, k]:
-                        change += temperature[i, j + 1, k] - t
-                    if k > 0 and occupied[i, j, k - 1]:
-                        change += temperature[i, j, k - 1] - t
-                    if k < nk - 1 and occupied[i, j, k + 1]:
-                        change += temperature[i, j, k + 1] - t
-                out[i, j, k] = t + share * change
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            t = temperature[i, j, k]
+            change = np.float32(0.0)
+            if occupied[i, j, k]:
+                if i > 0 and occupied[i - 1, j, k]:
+                    change += temperature[i - 1, j, k] - t
+                if i < ni - 1 and occupied[i + 1, j, k]:
+                    change += temperature[i + 1, j, k] - t
+                if j > 0 and occupied[i, j - 1, k]:
+                    change += temperature[i, j - 1, k] - t
+                if j < nj - 1 and occupied[i, j + 1, k]:
+                    change += temperature[i, j + 1, k] - t
+                if k > 0 and occupied[i, j, k - 1]:
+                    change += temperature[i, j, k - 1] - t
+                if k < nk - 1 and occupied[i, j, k + 1]:
+                    change += temperature[i, j, k + 1] - t
+            out[i, j, k] = t + share * change

@@ -214,6 +214,8 @@ def region_response(x, faces, position, first, inverse, y, z):
 def chunk_product(x, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out):
     """A x of a chunk's pressures: what leaves them to their neighbours, and J' z, z the response of the regions.
 
+    Returns the first pressure and their number.
+
     `bounds` are those of the chunks in pressures, segments, segments of faces and loose pairs.
     """
     first = np.uint64(bounds[t, 0])
@@ -236,6 +238,7 @@ def chunk_product(x, z, spring, lx, ly, lz, table, pairs, loose, faces, position
         o = c0 - first
         for n in range(length):
             out[o + n] += start + slope * x.dtype.type(n)
+    return first, np.uint64(bounds[t + 1, 0] - bounds[t, 0])
 
 
 @kernel(parallel=True)
@@ -243,8 +246,7 @@ def apply_chunks(d, z, q, spring, lx, ly, lz, table, pairs, loose, faces, positi
     """q = A d and d . q per chunk, of `longest` pressures at most."""
     for t in prange(len(bounds) - 1):
         out = np.empty(longest, np.float32)
-        chunk_product(d, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out)
-        first, count = np.uint64(bounds[t, 0]), np.uint64(bounds[t + 1, 0] - bounds[t, 0])
+        first, count = chunk_product(d, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out)
         total = np.float64(0.0)
         for n in range(count):
             q[first + n] = out[n]
@@ -257,8 +259,7 @@ def residual_chunks(b, x, z, r, spring, lx, ly, lz, table, pairs, loose, faces, 
     """r = b - A x in float64."""
     for t in prange(len(bounds) - 1):
         out = np.empty(longest, np.float64)
-        chunk_product(x, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out)
-        first, count = np.uint64(bounds[t, 0]), np.uint64(bounds[t + 1, 0] - bounds[t, 0])
+        first, count = chunk_product(x, z, spring, lx, ly, lz, table, pairs, loose, faces, position, bounds, t, out)
         for n in range(count):
             r[first + n] = b[first + n] - out[n]
 

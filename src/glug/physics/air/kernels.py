@@ -1,120 +1,18 @@
-"""Kernels of air regions: flood fill over open faces, what each region holds, and where it meets the liquid."""
+"""Kernels of air regions: what each holds, and where it meets the liquid."""
 
 import numpy as np
 
-from glug.grids.kernels_union import join
 from glug.jit import kernel, prange
 
 ZERO = np.float32(0.0)
-SLAB = np.int64(8)  # layers that one thread joins before the slabs are joined
-
-
-@kernel(parallel=True)
-def join_slabs(member, ax, ay, az, parent):
-    """Within every slab of layers, join member cells that share an open face: parent leads to the first of a part."""
-    ni, nj, nk = member.shape
-    for s in prange(-(-ni // SLAB)):
-        first = np.int64(s) * SLAB
-        for c in range(first * nj * nk, min(first + SLAB, ni) * nj * nk):
-            parent[c] = c
-        for i in range(first, min(first + SLAB, ni)):
-            for j in range(nj):
-                for k in range(nk):
-                    if member[i, j, k]:
-                        c = (i * nj + j) * nk + k
-                        if i > first and member[i - 1, j, k] and ax[i, j, k] > ZERO:
-                            join(parent, c, c - nj * nk)
-                        if j > 0 and member[i, j - 1, k] and ay[i, j, k] > ZERO:
-                            join(parent, c, c - nk)
-                        if k > 0 and member[i, j, k - 1] and az[i, j, k] > ZERO:
-                            join(parent, c, c - 1)
 
 
 @kernel
-def join_between(member, ax, parent):
-    """Join the slabs across the faces between them."""
-    ni, nj, nk = member.shape
-    for i in range(SLAB, ni, SLAB):
-        for j in range(nj):
-            for k in range(nk):
-                if member[i, j, k] and member[i - 1, j, k] and ax[i, j, k] > ZERO:
-                    c = (i * nj + j) * nk + k
-                    join(parent, c, c - nj * nk)
-
-
-@kernel(parallel=True)
-def count_roots(member, parent, found):
-    """Parts that begin in each slab."""
-    ni, nj, nk = member.shape
-    flat = member.ravel()
-    for s in prange(found.shape[0]):
-        total = 0
-        for c in range(s * SLAB * nj * nk, min((s + 1) * SLAB, ni) * nj * nk):
-            if flat[c] and parent[c] == c:
-                total += 1
-        found[s] = total
-
-
-@kernel(parallel=True)
-def number_roots(member, parent, before, label):
-    """label of the first cell of every part, in order; -1 where there is no member. `before` counts earlier slabs."""
-    ni, nj, nk = member.shape
-    flat, out = member.ravel(), label.ravel()
-    for s in prange(before.shape[0]):
-        total = before[s]
-        for c in range(s * SLAB * nj * nk, min((s + 1) * SLAB, ni) * nj * nk):
-            if not flat[c]:
-                out[c] = -1
-            elif parent[c] == c:
-                out[c] = total
-                total += 1
-
-
-@kernel(parallel=True)
-def number_members(member, parent, label):
-    """label of the other cells."""
-    ni, nj, nk = member.shape
-    flat, out = member.ravel(), label.ravel()
-    for s in prange(ni):
-        for c in range(s * nj * nk, (s + 1) * nj * nk):
-            if flat[c] and parent[c] != c:
-                root = parent[c]
-                while parent[root] != root:
-                    root = parent[root]
-                out[c] = out[root]
-
-
-@kernel(parallel=True)
-def air_cells(liquid, ax, ay, az, air):
-    """1 where a cell is not liquid and any of its faces is open."""
-    ni, nj, nk = liquid.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                opening = ax[i, j, k] + ax[i + 1, j, k] + ay[i, j, k] + ay[i, j + 1, k] + az[i, j, k] + az[i, j, k + 1]
-                air[i, j, k] = liquid[i, j, k] == 0 and opening > ZERO
-
-
-@kernel
-def region_sums(label, ax, ay, az, cells, leaks):
-    """Per region: its cells, and whether one of its faces is an open one on the border of the window."""
-    ni, nj, nk = label.shape
-    for i in range(ni):
-        for j in range(nj):
-            for k in range(nk):
-                r = label[i, j, k]
-                if r >= 0:
-                    cells[r] += 1
-                    if (
-                        (i == 0 and ax[i, j, k] > ZERO)
-                        or (i == ni - 1 and ax[i + 1, j, k] > ZERO)
-                        or (j == 0 and ay[i, j, k] > ZERO)
-                        or (j == nj - 1 and ay[i, j + 1, k] > ZERO)
-                        or (k == 0 and az[i, j, k] > ZERO)
-                        or (k == nk - 1 and az[i, j, k + 1] > ZERO)
-                    ):
-                        leaks[r] = 1
+def count_cells(label, cells):
+    """The cells of each region."""
+    for r in label.reshape(-1):
+        if r >= 0:
+            cells[r] += 1
 
 
 @kernel(inline=True)
@@ -242,27 +140,20 @@ def solid_outflow(label, sx, sy, sz, cx, cy, cz, out):
 @kernel(parallel=True)
 def fill_regions(label, value, q):
     """q = the value of its region in every air cell."""
-    ni, nj, nk = label.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                r = label[i, j, k]
-                if r >= 0:
-                    q[i, j, k] = value[r]
+    regions, filled = label.reshape(-1), q.reshape(-1)
+    for n in prange(regions.size):
+        if regions[n] >= 0:
+            filled[n] = value[regions[n]]
 
 
 @kernel(parallel=True)
 def fill_cells(filled, phi, liquid):
     """Make the marked cells liquid."""
-    ni, nj, nk = filled.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                if filled[i, j, k]:
-                    phi[i, j, k] = -abs(phi[i, j, k])
-                    liquid[i, j, k] = 1
+    marked, distance, wet = filled.reshape(-1), phi.reshape(-1), liquid.reshape(-1)
+    for n in prange(marked.size):
+        if marked[n]:
+            distance[n] = -abs(distance[n])
+            wet[n] = 1
 
 
 @kernel(parallel=True)
@@ -270,27 +161,22 @@ def fill_links(axis, filled, liquid, area, conduction, link):
     """Links of the marked cells: `conduction` times the area between them, at most that much towards liquid."""
     ni, nj, nk = filled.shape
     di, dj, dk = axis == 0, axis == 1, axis == 2
-    for slab in prange(1, ni):
-        i = np.int64(slab)
-        for j in range(dj, nj):
-            for k in range(dk, nk):
-                a, b = filled[i - di, j - dj, k - dk], filled[i, j, k]
-                if a and b:
-                    link[i, j, k] = conduction * area[i, j, k]
-                elif (a and liquid[i, j, k]) or (b and liquid[i - di, j - dj, k - dk]):
-                    link[i, j, k] = min(link[i, j, k], conduction * area[i, j, k])
+    for row in prange(nj, ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(dk, nk if j >= dj else 0):
+            a, b = filled[i - di, j - dj, k - dk], filled[i, j, k]
+            if a and b:
+                link[i, j, k] = conduction * area[i, j, k]
+            elif (a and liquid[i, j, k]) or (b and liquid[i - di, j - dj, k - dk]):
+                link[i, j, k] = min(link[i, j, k], conduction * area[i, j, k])
 
 
 @kernel(parallel=True)
 def mark_regions(label, wanted, out):
     """1 in the cells of the regions that are wanted."""
-    ni, nj, nk = label.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                r = label[i, j, k]
-                out[i, j, k] = r >= 0 and wanted[r] != 0
+    regions, marked = label.reshape(-1), out.reshape(-1)
+    for n in prange(regions.size):
+        marked[n] = regions[n] >= 0 and wanted[regions[n]] != 0
 
 
 @kernel(parallel=True)

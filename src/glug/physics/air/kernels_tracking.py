@@ -9,8 +9,10 @@ FRESH, NONE = np.int32(0), np.int32(1)  # a particle without a past, and one bes
 
 
 @kernel(inline=True)
-def region_at(label, i, j, k):
+def region_beside(label, i, j, k, side):
+    """The region at a cell (side 0) or at one of its six neighbours; -1 where there is none."""
     ni, nj, nk = label.shape
+    i, j, k = i + (side == 1) - (side == 2), j + (side == 3) - (side == 4), k + (side == 5) - (side == 6)
     if 0 <= i < ni and 0 <= j < nj and 0 <= k < nk:
         return label[i, j, k]
     return np.int32(-1)
@@ -27,12 +29,7 @@ def count_edges(label, start, bubble, index_of, edges, fresh):
                 if start[c + 1] == start[c]:
                     continue
                 for side in range(7):
-                    r = region_at(
-                        label,
-                        i + (side == 1) - (side == 2),
-                        j + (side == 3) - (side == 4),
-                        k + (side == 5) - (side == 6),
-                    )
+                    r = region_beside(label, i, j, k, side)
                     if r < 0:
                         continue
                     for n in range(start[c], start[c + 1]):
@@ -56,12 +53,7 @@ def rename(label, start, names, bubble):
                     continue
                 name = NONE
                 for side in range(7):
-                    r = region_at(
-                        label,
-                        i + (side == 1) - (side == 2),
-                        j + (side == 3) - (side == 4),
-                        k + (side == 5) - (side == 6),
-                    )
+                    r = region_beside(label, i, j, k, side)
                     if r >= 0:
                         name = names[r]
                         break

@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from glug.grids.blocks import active_blocks
+from glug.grids.kernels import sum_faces
+from glug.grids.regular import copied
 from glug.physics.air import kernels as kernels_bubbles
-from glug.physics.pressure import kernels_grids as kernels_pressure
 from glug.physics.pressure.levels import PressureLevel
 
 CONDUCTION = 30.0  # of a filled bubble over that of the liquid; without end in truth (8 is less, 100 no better)
@@ -20,10 +21,9 @@ CONDUCTION = 30.0  # of a filled bubble over that of the liquid; without end in 
 def fill(fine: PressureLevel, filled: np.ndarray) -> PressureLevel:
     """`fine` with the marked air cells as unknowns."""
     phi, liquid = fine.phi.copy(), fine.liquid.copy()
-    x, y, z = (link.copy() for link in fine.links)
-    links, diagonal = (x, y, z), np.zeros_like(fine.diagonal)
+    links, diagonal = copied(fine.links), np.zeros_like(fine.diagonal)
     kernels_bubbles.fill_cells(filled, phi, liquid)
     for a, link in enumerate(links):
         kernels_bubbles.fill_links(a, filled, fine.liquid, fine.area[a], np.float32(CONDUCTION), link)
-    kernels_pressure.sum_links(*links, liquid, diagonal)
+    sum_faces(*links, liquid, diagonal)
     return replace(fine, phi=phi, liquid=liquid, links=links, diagonal=diagonal, blocks=active_blocks(liquid))

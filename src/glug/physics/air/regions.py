@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glug.grids.connected import label_parts, open_cells
 from glug.grids.regular import Grid, Staggered
 from glug.physics.air import kernels
 
@@ -35,26 +36,12 @@ class AirRegions:
         return found[1:] * grid.dx**3
 
 
-def label_regions(member: np.ndarray, area: Staggered) -> tuple[np.ndarray, int]:
-    """Number the parts of `member` cells (uint8) that are connected through open faces; how many there are.
-
-    -1 marks other cells. Parts are numbered in the order of their first cells, whatever the number of threads.
-    """
-    parent, label = np.empty(member.size, np.int32), np.empty(member.shape, np.int32)
-    kernels.join_slabs(member, *area, parent)
-    kernels.join_between(member, area[0], parent)
-    found = np.zeros(-(-member.shape[0] // int(kernels.SLAB)), np.int64)
-    kernels.count_roots(member, parent, found)
-    kernels.number_roots(member, parent, np.cumsum(found) - found, label)
-    kernels.number_members(member, parent, label)
-    return label, int(found.sum())
-
-
 def find_air_regions(liquid: np.ndarray, area: Staggered) -> AirRegions:
     """From the liquid cells and the open fraction of faces; the window must hold all the air there is."""
-    air = np.empty_like(liquid)
-    kernels.air_cells(liquid, *area, air)
-    label, count = label_regions(air, area)
-    cells, leaks = np.zeros(count, np.int64), np.zeros(count, np.uint8)
-    kernels.region_sums(label, *area, cells, leaks)
-    return AirRegions(label, cells, leaks.astype(bool))
+    label, count = label_parts(open_cells((liquid == 0).view(np.uint8), area), area)
+    cells, leaks = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+    kernels.count_cells(label, cells)
+    for a in range(3):
+        for border, opening in zip(np.moveaxis(label, a, 0)[[0, -1]], np.moveaxis(area[a], a, 0)[[0, -1]]):
+            leaks[border[(border >= 0) & (opening > 0)]] = True
+    return AirRegions(label, cells, leaks)

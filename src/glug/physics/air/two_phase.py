@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from glug.geometry.solids.field import SolidField
+from glug.grids.kernels import sum_faces
 from glug.grids.regular import Grid, Staggered
 from glug.physics.affine.projection import Depths
 from glug.physics.air import kernels
 from glug.physics.densities import share_of
-from glug.physics.pressure import kernels_grids
 from glug.physics.pressure.components import find_components
 from glug.physics.pressure.contrast_levels import ContrastLevel
 from glug.physics.pressure.problem import PressureProblem
@@ -42,7 +42,7 @@ def two_phase_problem(
     else:
         for link, wet, m in zip(system.links, share_of(phi, grid), mobility):
             link /= wet / m + (1 - wet) * np.float32(ratio)
-    kernels_grids.sum_links(*system.links, problem.liquid, system.diagonal)
+    sum_faces(*system.links, problem.liquid, system.diagonal)
     wet = ((phi < 0.0) & (problem.liquid > 0)).view(np.uint8)
     parts = find_components(wet, solid.area, system.links)
     level = ContrastLevel(grid.shape, fluid, problem.liquid, solid.area, system.links, system.diagonal, system.blocks)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glug.grids.connected import label_parts
 from glug.grids.regular import Staggered
 from glug.physics.pressure import kernels
 
@@ -30,8 +31,7 @@ class Components:
 
 def find_components(liquid: np.ndarray, area: Staggered, links: Staggered) -> Components:
     """Connected through open faces; a component that touches air through an open face is open (`free`)."""
-    label = np.empty(liquid.shape, np.int32)
-    count = kernels.label_components(liquid, *area, label)
+    label, count = label_parts(liquid, area)
     cells, opening, _ = _sums(label, liquid, np.zeros_like(label, np.float32), links, count)
     return Components(label, cells, opening > 0.0)
 

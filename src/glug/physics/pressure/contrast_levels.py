@@ -13,9 +13,9 @@ import numpy as np
 
 from glug.grids.blocks import active_blocks
 from glug.grids.coarsen import coarse_shape
+from glug.grids.kernels import sum_faces
 from glug.grids.regular import Grid, Staggered
 from glug.physics.pressure import kernels_contrast as contrast
-from glug.physics.pressure import kernels_grids as kernels_pressure
 from glug.physics.pressure.levels import PressureLevel
 from glug.solvers.cg import PATIENCE, Vector
 
@@ -71,7 +71,7 @@ class ContrastLevel(PressureLevel):
         for a in range(3):
             contrast.series_links(a, self.links[a], self.diagonal, liquid, links[a], spring)
         diagonal = grid.scalar()
-        kernels_pressure.sum_links(*links, liquid, diagonal)
+        sum_faces(*links, liquid, diagonal)
         diagonal += spring
         empty = np.zeros((0, 0, 0), np.float32)
         area = (empty, empty, empty)

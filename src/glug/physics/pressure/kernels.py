@@ -8,22 +8,9 @@ u -= link / area (q_upper - q_lower).
 
 import numpy as np
 
-from glug.grids.kernels_union import join
 from glug.jit import kernel, prange
 
 LEAST_THETA = np.float32(0.01)
-
-
-@kernel(parallel=True)
-def liquid_cells(phi, ax, ay, az, liquid):
-    """1 where a cell's centre is in the liquid and any of its faces is open."""
-    ni, nj, nk = phi.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                opening = ax[i, j, k] + ax[i + 1, j, k] + ay[i, j, k] + ay[i, j + 1, k] + az[i, j, k] + az[i, j, k + 1]
-                liquid[i, j, k] = phi[i, j, k] < np.float32(0.0) and opening > np.float32(0.0)
 
 
 @kernel(inline=True)
@@ -132,45 +119,6 @@ def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
 
 
 @kernel
-def label_components(liquid, ax, ay, az, label):
-    """Number the parts of the liquid that are connected through open faces, 0, 1, ...; -1 elsewhere."""
-    ni, nj, nk = liquid.shape
-    zero = np.float32(0.0)
-    parent = label.ravel()
-    for c in range(parent.size):
-        parent[c] = c
-    for i in range(ni):
-        for j in range(nj):
-            for k in range(nk):
-                if liquid[i, j, k]:
-                    c = (i * nj + j) * nk + k
-                    if i > 0 and liquid[i - 1, j, k] and ax[i, j, k] > zero:
-                        join(parent, c, c - nj * nk)
-                    if j > 0 and liquid[i, j - 1, k] and ay[i, j, k] > zero:
-                        join(parent, c, c - nk)
-                    if k > 0 and liquid[i, j, k - 1] and az[i, j, k] > zero:
-                        join(parent, c, c - 1)
-    # A root is the first cell of its part, so it is numbered before the others look it up (as -2 - number).
-    count = 0
-    flat = liquid.ravel()
-    for c in range(parent.size):
-        if not flat[c]:
-            parent[c] = -1
-        elif parent[c] == c:
-            parent[c] = -2 - count
-            count += 1
-        else:
-            r = parent[c]
-            while r >= 0:
-                r = parent[r]
-            parent[c] = r
-    for c in range(parent.size):
-        if parent[c] < -1:
-            parent[c] = -2 - parent[c]
-    return count
-
-
-@kernel
 def component_sums(label, liquid, rhs, lx, ly, lz, cells, opening, total):
     """Per component: number of cells, links to air, and sum of the right-hand side."""
     ni, nj, nk = label.shape
@@ -198,29 +146,21 @@ def component_sums(label, liquid, rhs, lx, ly, lz, cells, opening, total):
 @kernel(parallel=True)
 def add_per_component(label, amount, rhs):
     """rhs += amount of the cell's component."""
-    ni, nj, nk = label.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = label[i, j, k]
-                if c >= 0:
-                    rhs[i, j, k] += amount[c]
+    components, right = label.reshape(-1), rhs.reshape(-1)
+    for n in prange(components.size):
+        if components[n] >= 0:
+            right[n] += amount[components[n]]
 
 
 @kernel(parallel=True)
 def carried_volume(start, volume, scale, out):
     """Sum of the particles' volumes in each cell, times `scale`."""
-    ni, nj, nk = out.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = (i * nj + j) * nk + k
-                total = np.float32(0.0)
-                for n in range(start[c], start[c + 1]):
-                    total += volume[n, 0]
-                out[i, j, k] = total * scale
+    carried = out.reshape(-1)
+    for c in prange(carried.size):
+        total = np.float32(0.0)
+        for n in range(start[c], start[c + 1]):
+            total += volume[n, 0]
+        carried[c] = total * scale
 
 
 @kernel
@@ -240,14 +180,12 @@ def add_expansion(label, openness, carried, held, whole, least, dead, gain, most
 
     The error of a cell's component (`whole`) counts fully, that of its surroundings only beyond `dead`.
     """
-    ni, nj, nk = label.shape
+    components, opens, right = label.reshape(-1), openness.reshape(-1), rhs.reshape(-1)
+    has, holds = carried.reshape(-1), held.reshape(-1)
     zero = np.float32(0.0)
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = label[i, j, k]
-                if c >= 0 and held[i, j, k] >= least:
-                    excess = carried[i, j, k] / held[i, j, k] - np.float32(1.0)
-                    excess = max(excess - dead, zero) + min(excess + dead, zero) + whole[c]
-                    rhs[i, j, k] += scale * openness[i, j, k] * min(max(gain * excess, -most), most)
+    for n in prange(components.size):
+        c = components[n]
+        if c >= 0 and holds[n] >= least:
+            excess = has[n] / holds[n] - np.float32(1.0)
+            excess = max(excess - dead, zero) + min(excess + dead, zero) + whole[c]
+            right[n] += scale * opens[n] * min(max(gain * excess, -most), most)

@@ -77,18 +77,6 @@ def coarse_links(axis, phi, liquid, area, scale, link):
                 link[i, j, k] = coarse_link(link[i, j, k], area[i, j, k], scale, a, b, la, lb)
 
 
-@kernel(parallel=True)
-def sum_links(lx, ly, lz, liquid, diagonal):
-    """The matrix diagonal; zero outside the liquid."""
-    ni, nj, nk = liquid.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                a = lx[i, j, k] + lx[i + 1, j, k] + ly[i, j, k] + ly[i, j + 1, k] + lz[i, j, k] + lz[i, j, k + 1]
-                diagonal[i, j, k] = a if liquid[i, j, k] else ZERO
-
-
 @kernel(inline=True)
 def spread_to_parents(value, i, j, k, out):
     """Add the restriction of one fine sample at cell (i, j, k)."""

@@ -18,12 +18,14 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField
 from glug.grids.blocks import active_blocks
+from glug.grids.connected import open_cells
+from glug.grids.kernels import sum_faces
 from glug.grids.regular import Grid, Staggered
 from glug.physics.affine.projection import AffineRegions, Depths, TiledRegions, leave_out, regions_in
 from glug.physics.affine.regions import Regions
 from glug.physics.air.bubbles import Bubbles
 from glug.physics.air.regions import find_air_regions
-from glug.physics.pressure import kernels, kernels_grids
+from glug.physics.pressure import kernels
 from glug.physics.pressure.components import Components, find_components
 from glug.physics.pressure.contrast_levels import MOST_AVERAGED, ContrastLevel, contrast_of
 from glug.physics.pressure.levels import PressureLevel
@@ -67,14 +69,13 @@ class PressureProblem:
 
         `mobility` is the reference density over the one on every face, where liquids of several densities meet.
         """
-        liquid = grid.scalar(dtype=np.uint8)
-        kernels.liquid_cells(phi, *solid.area, liquid)
+        liquid = open_cells((phi < 0).view(np.uint8), solid.area)
         links, diagonal = grid.staggered(), grid.scalar()
         kernels.pressure_links(phi, liquid, *solid.area, *links, diagonal)
         if mobility is not None:
             for link, m in zip(links, mobility):
                 link *= m
-            kernels_grids.sum_links(*links, liquid, diagonal)
+            sum_faces(*links, liquid, diagonal)
         level = ContrastLevel if mobility is not None and contrast_of(mobility) > MOST_AVERAGED else PressureLevel
         system = level(grid.shape, phi, liquid, solid.area, links, diagonal, active_blocks(liquid))
         components = find_components(liquid, solid.area, links)

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from glug.geometry.solids.field import SolidField
-from glug.grids.regular import FACES, Grid, Staggered
+from glug.grids.regular import FACES, Grid, Staggered, copied
 from glug.physics.rigid import kernels as kernels_rigid
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import Rows
@@ -143,15 +143,13 @@ class RigidBodies:
     def walls(self) -> Staggered:
         """The velocity of all solids on their faces, with the bodies as they move now; the next call overwrites it."""
         if self._walls is None:
-            u, v, w = (c.copy() for c in self.scripted)
-            self._walls = u, v, w
+            self._walls = copied(self.scripted)
         return self.written(self.velocity, self._walls)
 
     @property
     def walls_at_rest(self) -> Staggered:
         """The same with bodies that do not move."""
-        u, v, w = (c.copy() for c in self.scripted)
-        return self.written(np.zeros_like(self.velocity), (u, v, w))
+        return self.written(np.zeros_like(self.velocity), copied(self.scripted))
 
     def written(self, motions: np.ndarray, velocity: Staggered) -> Staggered:
         """`velocity` with that of bodies which move with `motions` (n, m) on the faces that are theirs, in place."""

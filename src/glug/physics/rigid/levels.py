@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from glug.grids.blocks import active_blocks
-from glug.physics.pressure import kernels_grids as kernels_pressure
+from glug.grids.kernels import sum_faces
 from glug.physics.pressure.levels import PressureLevel
 from glug.physics.rigid import kernels as kernels_rigid
 from glug.physics.rigid.bodies import RigidBodies
@@ -110,7 +110,7 @@ class BodyGrids:
             for f, link, area, a in zip(bodies.faces, fine.links, fine.area, range(3)):
                 kept.append(np.empty((len(f.index), 2), np.float32))
                 kernels_rigid.fill_bodies(a, f.index, f.body, f.closed, conduction, liquid, phi, link, area, kept[-1])
-            kernels_pressure.sum_links(*fine.links, liquid, diagonal)
+            sum_faces(*fine.links, liquid, diagonal)
             yield replace(fine, phi=phi, liquid=liquid, diagonal=diagonal, blocks=active_blocks(liquid))
         finally:
             for f, link, area, old in zip(bodies.faces, fine.links, fine.area, kept):

@@ -35,34 +35,58 @@ def label_pairs(level: ViscosityLevel, faces: Vector) -> tuple[np.ndarray, int]:
     return labels, int(count)
 
 
+class RigidMotions:
+    """R: the six rigid motions of the parts with `labels` from 1 to `count`; forces and motions are by label."""
+
+    def __init__(self, level: ViscosityLevel, labels: np.ndarray, count: int):
+        first, none = np.zeros(len(level.blocks), np.int64), np.zeros((0, 5), np.int32)
+        kernels_parts.list_runs(labels, level.shape, level.blocks, first, none)
+        ends = np.cumsum(first)
+        self._runs = np.empty((int(first.sum()), 5), np.int32)
+        if len(self._runs):
+            kernels_parts.list_runs(labels, level.shape, level.blocks, ends - first, self._runs)
+        slabs = np.flatnonzero(np.diff(level.blocks[:, 0], append=-1)) + 1  # blocks are in the order of i
+        self._starts = np.concatenate([[0], ends[slabs - 1]])
+        self._out = np.empty((len(slabs), count + 1, 6))
+
+    def forces(self, x: Vector, weight: Vector, weighted: bool = True) -> np.ndarray:
+        """R' x, or R' of x times `weight`."""
+        kernels_parts.moments(x, weight, weighted, self._runs, self._starts, self._out)
+        return self._out.sum(axis=0)
+
+    def add(self, motion: np.ndarray, x: Vector, weight: Vector, weighted: bool = True) -> None:
+        """x += R motion where `weight` is positive, or times `weight`."""
+        kernels_parts.add_motions(x, weight, weighted, self._runs, motion)
+
+    def energy(self, mass: Vector) -> np.ndarray:
+        """R' M R, a block of 6 x 6 for each part."""
+        out = np.empty((*self._out.shape, 6))
+        kernels_parts.stiffness_of_motions(mass, self._runs, self._starts, out)
+        return out.sum(axis=0)
+
+
 class FreeParts:
     """A cycle that leaves the rigid motions of free parts to an exact solution."""
 
     def __init__(self, level: ViscosityLevel, cycle: Multigrid, labels: np.ndarray, count: int):
-        self._level, self._cycle, self._labels = level, cycle, labels
-        self._starts = slabs(level.blocks)
-        self._out = np.empty((len(self._starts) - 1, count + 1, 6))
+        self._level, self._cycle, self._motions = level, cycle, RigidMotions(level, labels, count)
         self._right = zeros_like(level)
         self._sums = np.zeros(len(level.blocks) * 3)
-        blocks = np.empty((len(self._starts) - 1, count + 1, 6, 6))
-        kernels_parts.stiffness_of_motions(level.m, labels, level.blocks, self._starts, blocks)
-        self._inverse = np.linalg.pinv(blocks.sum(axis=0), rcond=LEAST, hermitian=True)
+        self._inverse = np.linalg.pinv(self._motions.energy(level.m), rcond=LEAST, hermitian=True)
 
     def _motion(self, force: Vector, weighted: bool) -> np.ndarray:
         """E^-1 R' of a vector, or of the momentum of a velocity."""
-        level = self._level
-        kernels_parts.moments(force, level.m, weighted, self._labels, level.blocks, self._starts, self._out)
-        return np.einsum("nij,nj->ni", self._inverse, self._out.sum(axis=0))
+        return np.einsum("nij,nj->ni", self._inverse, self._motions.forces(force, self._level.m, weighted))
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = M r; returns r . z."""
         level, right = self._level, self._right
         motion = self._motion(r, False)
         kernels.copy(r, right, level.blocks)
-        kernels_parts.add_motions(right, level.m, True, self._labels, level.blocks, -motion)
+        self._motions.add(-motion, right, level.m)
         self._cycle(right, z, scratch)
         motion = motion - self._motion(z, True)
-        kernels_parts.add_motions(z, level.m, False, self._labels, level.blocks, motion)
+        self._motions.add(motion, z, level.m, weighted=False)
         kernels.dot(r, z, level.blocks, self._sums)
         return float(self._sums.sum())
 
@@ -96,27 +120,19 @@ def may_be_free(level: ViscosityLevel) -> bool:
 
 def free_parts(level: ViscosityLevel, labels: np.ndarray, count: int) -> np.ndarray:
     """Whether nothing holds a part, by label; what walls hold needs more force to move than its mass does."""
-    starts = slabs(level.blocks)
-    out = np.empty((len(starts) - 1, count + 1, 6))
+    motions = RigidMotions(level, labels, count)
     free = np.ones(count + 1, np.bool_)
     free[0] = False
     x, q = zeros_like(level), zeros_like(level)
     for a in range(3):
         motion = np.zeros((count + 1, 6))
         motion[:, a] = 1.0
-        kernels_parts.add_motions(x, level.m, False, labels, level.blocks, motion)
+        motions.add(motion, x, level.m, weighted=False)
         level.apply(x, q)
-        kernels_parts.moments(q, level.m, False, labels, level.blocks, starts, out)
-        force = out.sum(axis=0)[:, a]
-        kernels_parts.moments(x, level.mass, True, labels, level.blocks, starts, out)
-        mass = out.sum(axis=0)[:, a]
+        force = motions.forces(q, level.m, weighted=False)[:, a]
+        mass = motions.forces(x, level.mass)[:, a]
         free &= np.abs(force - mass) <= HELD * mass
         if not free.any():
             break
         kernels.clear(x, level.blocks)
     return free
-
-
-def slabs(blocks: np.ndarray) -> np.ndarray:
-    """Where blocks of a new i begin; they are in the order of i."""
-    return np.concatenate([[0], np.flatnonzero(np.diff(blocks[:, 0])) + 1, [len(blocks)]]).astype(np.int64)

@@ -91,9 +91,7 @@ def relax_boxes(x, b, mass, fields, members, entries, centres, regular, inverse,
     Rows are passed in chunks (a multiple of STRIDE), of which those without a centre cost nothing. Blocks that run at
     once must not touch.
     """
-    u, v, w = x
-    bu, bv, bw = b
-    mu, mv, mw = mass
+    (u, v, w), (bu, bv, bw), (mu, mv, mw) = x, b, mass
     cx, cy, cz, ex, ey, ez, fx, fy, fz = fields[3:]
     shape = cx.shape
     stride = np.uint64(STRIDE)

@@ -1,7 +1,8 @@
 """Kernels of free parts: forces on them and rigid motions of them, by the label of every face.
 
-Labels are those of pairs of cells along every axis, 0 where there is none; a rigid motion is three velocities and three
-angular velocities around the corner of the window, with lengths in cells.
+Labels are those of pairs of cells along every axis, 0 where there is none. A run is a piece of a row along z with one
+label: i, j, k0, k1 and the label. A rigid motion is three velocities and three angular velocities around the corner of
+the window, with lengths in cells.
 """
 
 import numpy as np
@@ -35,10 +36,7 @@ def holds(g, mass, c, ev, ew, a, b, d, i, j, k):
 @kernel(parallel=True)
 def find_held(m, mass, c, e, blocks, held):
     """held[block] = how many of its unknown faces a wall holds."""
-    gu, gv, gw = m
-    mu, mv, mw = mass
-    cx, cy, cz = c
-    ex, ey, ez = e
+    (gu, gv, gw), (mu, mv, mw), (cx, cy, cz), (ex, ey, ez) = m, mass, c, e
     for t in prange(blocks.shape[0]):
         i0, i1, j0, j1, _, _ = inner_range(blocks, t, cx.shape)
         count = 0
@@ -81,6 +79,34 @@ def end_of_run(labels, i, j, k, last):
     return min(k, last)
 
 
+@kernel(parallel=True)
+def list_runs(labels, shape, blocks, first, runs):
+    """The runs of every block in a window of `shape`, from first[block] on; with empty `runs`, how many they are."""
+    count_only = runs.shape[0] == 0
+    for t in prange(blocks.shape[0]):
+        i0, i1, j0, j1, _, _ = inner_range(blocks, t, shape)
+        n = np.int64(0) if count_only else np.int64(first[t])
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                k, last = inner_row(blocks, t, i, j, shape)
+                while k < last:
+                    end, part = end_of_run(labels, i, j, k, last), labels[i >> ONE, j >> ONE, k >> ONE]
+                    if part > 0:
+                        if not count_only:
+                            runs[n, 0], runs[n, 1], runs[n, 2], runs[n, 3], runs[n, 4] = i, j, k, end, part
+                        n += 1
+                    k = end
+        if count_only:
+            first[t] = n
+
+
+@kernel(inline=True)
+def run(runs, n):
+    """i, j, k0, k1 and the label of run n."""
+    i, j, k0, k1 = np.uint64(runs[n, 0]), np.uint64(runs[n, 1]), np.uint64(runs[n, 2]), np.uint64(runs[n, 3])
+    return i, j, k0, k1, runs[n, 4]
+
+
 @kernel(inline=True)
 def row_sums(u, m, weighted, i, j, k0, k1):
     """The sum of a component along a row, and that of its moments, both times `m` if `weighted`."""
@@ -93,37 +119,27 @@ def row_sums(u, m, weighted, i, j, k0, k1):
 
 
 @kernel(parallel=True)
-def moments(x, weight, weighted, labels, blocks, starts, out):
+def moments(x, weight, weighted, runs, starts, out):
     """out[slab, part] = force and torque of x (times `weight`, if `weighted`) on every part.
 
-    The blocks of one slab are starts[slab] .. starts[slab + 1].
+    The runs of one slab are starts[slab] .. starts[slab + 1].
     """
-    u, v, w = x
-    mu, mv, mw = weight
+    (u, v, w), (mu, mv, mw) = x, weight
     for slab in prange(len(starts) - 1):
         own = out[slab]
         own[:] = 0.0
-        for t in range(starts[slab], starts[slab + 1]):
-            i0, i1, j0, j1, _, _ = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
-            for i in range(i0, i1):
-                for j in range(j0, j1):
-                    k0, k1 = inner_row(blocks, t, i, j, u.shape)
-                    p, q = np.float64(i) + 0.5, np.float64(j) + 0.5
-                    k = k0
-                    while k < k1:
-                        end = end_of_run(labels, i, j, k, k1)
-                        part = labels[i >> ONE, j >> ONE, k >> ONE]
-                        if part > 0:
-                            a, za = row_sums(u, mu, weighted, i, j, k, end)
-                            b, zb = row_sums(v, mv, weighted, i, j, k, end)
-                            c, _ = row_sums(w, mw, weighted, i, j, k, end)
-                            own[part, 0] += a
-                            own[part, 1] += b
-                            own[part, 2] += c
-                            own[part, 3] += q * c - zb
-                            own[part, 4] += za - p * c
-                            own[part, 5] += p * b - q * a
-                        k = end
+        for n in range(starts[slab], starts[slab + 1]):
+            i, j, k0, k1, part = run(runs, n)
+            p, q = np.float64(i) + 0.5, np.float64(j) + 0.5
+            a, za = row_sums(u, mu, weighted, i, j, k0, k1)
+            b, zb = row_sums(v, mv, weighted, i, j, k0, k1)
+            c, _ = row_sums(w, mw, weighted, i, j, k0, k1)
+            own[part, 0] += a
+            own[part, 1] += b
+            own[part, 2] += c
+            own[part, 3] += q * c - zb
+            own[part, 4] += za - p * c
+            own[part, 5] += p * b - q * a
 
 
 @kernel(inline=True)
@@ -136,33 +152,22 @@ def add_row(u, m, weighted, i, j, k0, k1, start, slope):
 
 
 @kernel(parallel=True)
-def add_motions(x, weight, weighted, labels, blocks, motion):
+def add_motions(x, weight, weighted, runs, motion):
     """x += the rigid motion of every part at its unknown faces, times `weight` if `weighted`."""
-    u, v, w = x
-    mu, mv, mw = weight
-    for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, _, _ = inner_range(blocks, t, (u.shape[0] - 1, u.shape[1], u.shape[2]))
-        for i in range(i0, i1):
-            for j in range(j0, j1):
-                k0, k1 = inner_row(blocks, t, i, j, u.shape)
-                p, q = np.float64(i) + 0.5, np.float64(j) + 0.5
-                k = k0
-                while k < k1:
-                    end = end_of_run(labels, i, j, k, k1)
-                    part = labels[i >> ONE, j >> ONE, k >> ONE]
-                    if part > 0:
-                        r, d = np.float64(k) + 0.5, motion[part]
-                        a, slope_a = np.float32(d[0] + d[4] * r - d[5] * q), np.float32(d[4])
-                        b, slope_b = np.float32(d[1] + d[5] * p - d[3] * r), np.float32(-d[3])
-                        c = np.float32(d[2] + d[3] * q - d[4] * p)
-                        add_row(u, mu, weighted, i, j, k, end, a, slope_a)
-                        add_row(v, mv, weighted, i, j, k, end, b, slope_b)
-                        add_row(w, mw, weighted, i, j, k, end, c, ZERO)
-                    k = end
+    (u, v, w), (mu, mv, mw) = x, weight
+    for n in prange(runs.shape[0]):
+        i, j, k0, k1, part = run(runs, n)
+        p, q, r, d = np.float64(i) + 0.5, np.float64(j) + 0.5, np.float64(k0) + 0.5, motion[part]
+        a, slope_a = np.float32(d[0] + d[4] * r - d[5] * q), np.float32(d[4])
+        b, slope_b = np.float32(d[1] + d[5] * p - d[3] * r), np.float32(-d[3])
+        c = np.float32(d[2] + d[3] * q - d[4] * p)
+        add_row(u, mu, weighted, i, j, k0, k1, a, slope_a)
+        add_row(v, mv, weighted, i, j, k0, k1, b, slope_b)
+        add_row(w, mw, weighted, i, j, k0, k1, c, ZERO)
 
 
 @kernel(parallel=True)
-def stiffness_of_motions(weight, labels, blocks, starts, out):
+def stiffness_of_motions(weight, runs, starts, out):
     """out[slab, part] = R' M R of the six rigid motions of every part, with the masses `weight`."""
     mu, mv, mw = weight
     for slab in prange(len(starts) - 1):
@@ -170,22 +175,16 @@ def stiffness_of_motions(weight, labels, blocks, starts, out):
         own[:] = 0.0
         row = np.zeros((3, 6))
         row[0, 0] = row[1, 1] = row[2, 2] = 1.0
-        for t in range(starts[slab], starts[slab + 1]):
-            i0, i1, j0, j1, _, _ = inner_range(blocks, t, (mu.shape[0] - 1, mu.shape[1], mu.shape[2]))
-            for i in range(i0, i1):
-                for j in range(j0, j1):
-                    k0, k1 = inner_row(blocks, t, i, j, mu.shape)
-                    for k in range(k0, k1):
-                        part = labels[i >> ONE, j >> ONE, k >> ONE]
-                        if part == 0:
-                            continue
-                        p, q, r = i + 0.5, j + 0.5, k + 0.5
-                        row[0, 4], row[0, 5] = r, -q
-                        row[1, 3], row[1, 5] = -r, p
-                        row[2, 3], row[2, 4] = q, -p
-                        for c in range(3):
-                            m = np.float64(mu[i, j, k] if c == 0 else (mv[i, j, k] if c == 1 else mw[i, j, k]))
-                            if m > 0.0:
-                                for a in range(6):
-                                    for b in range(6):
-                                        own[part, a, b] += m * row[c, a] * row[c, b]
+        for n in range(starts[slab], starts[slab + 1]):
+            i, j, k0, k1, part = run(runs, n)
+            for k in range(k0, k1):
+                p, q, r = i + 0.5, j + 0.5, k + 0.5
+                row[0, 4], row[0, 5] = r, -q
+                row[1, 3], row[1, 5] = -r, p
+                row[2, 3], row[2, 4] = q, -p
+                for c in range(3):
+                    m = np.float64(mu[i, j, k] if c == 0 else (mv[i, j, k] if c == 1 else mw[i, j, k]))
+                    if m > 0.0:
+                        for a in range(6):
+                            for b in range(6):
+                                own[part, a, b] += m * row[c, a] * row[c, b]

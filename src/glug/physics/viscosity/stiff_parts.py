@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.physics.viscosity import kernels_parts
 from glug.physics.viscosity.boxes import JUMP_AT_FACE, extremes
-from glug.physics.viscosity.free_parts import label_pairs, slabs
+from glug.physics.viscosity.free_parts import RigidMotions, label_pairs
 from glug.physics.viscosity.levels import ViscosityLevel
 from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
@@ -53,10 +52,8 @@ class StiffParts:
     """A cycle that is joined by the rigid motions of stiff parts, those with `labels` from 1 to `count`."""
 
     def __init__(self, level: ViscosityLevel, cycle: Precondition, stiff: StiffFaces, labels: np.ndarray, count: int):
-        self._cycle, self._faces, self._labels, self._blocks = cycle, stiff.faces, labels, level.blocks
-        self._starts = slabs(level.blocks)
-        self._out = np.empty((len(self._starts) - 1, count + 1, 6))
-        self._about = about_centres(labels, count)
+        self._cycle, self._faces = cycle, stiff.faces
+        self._motions, self._about = RigidMotions(level, labels, count), about_centres(labels, count)
         E = np.empty((count + 1, 6, 6))
         x, q = zeros_like(level), zeros_like(level)
         for a in range(6):
@@ -81,12 +78,10 @@ class StiffParts:
 
     def _forces(self, r: Vector) -> np.ndarray:
         """R' r."""
-        kernels_parts.moments(r, self._faces, True, self._labels, self._blocks, self._starts, self._out)
-        return np.einsum("nji,nj->ni", self._about, self._out.sum(axis=0))
+        return np.einsum("nji,nj->ni", self._about, self._motions.forces(r, self._faces))
 
     def _add(self, motion: np.ndarray, x: Vector) -> None:
-        motion = np.einsum("nij,nj->ni", self._about, motion)
-        kernels_parts.add_motions(x, self._faces, True, self._labels, self._blocks, motion)
+        self._motions.add(np.einsum("nij,nj->ni", self._about, motion), x, self._faces)
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = M r; returns r . z."""
