@@ -5,8 +5,8 @@ import pytest
 
 from glug.grids.regular import FACES
 from glug.physics.viscosity import levels as viscosity_levels
-from glug.physics.viscosity.free_parts import FreeParts, free_parts, label_pairs, may_be_free, with_free_parts
 from glug.physics.viscosity.levels import hierarchy
+from glug.physics.viscosity.parts.free import FreeParts, free_parts, label_pairs, may_be_free, with_free_parts
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.cg import Cycle, conjugate_gradients, zeros_like
 from glug.solvers.limits import SolveLimits

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug.physics.viscosity.levels import hierarchy
-from glug.physics.viscosity.stiff_parts import (
+from glug.physics.viscosity.parts.stiff import (
     StiffParts,
     about_centres,
     largest_parts,

@@ -8,9 +8,9 @@ import numpy as np
 
 from glug.grids.packing import pack_parts
 from glug.physics.viscosity.boxes import with_boxes_at_jumps
-from glug.physics.viscosity.free_parts import with_free_parts
 from glug.physics.viscosity.levels import ViscosityLevel, hierarchy, packed
-from glug.physics.viscosity.stiff_parts import with_stiff_parts
+from glug.physics.viscosity.parts.free import with_free_parts
+from glug.physics.viscosity.parts.stiff import with_stiff_parts
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback
 from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import LowRank

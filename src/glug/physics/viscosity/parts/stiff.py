@@ -7,7 +7,7 @@ what a cycle C does is joined by the exact solution among these motions R (an ad
 
     M = C + R E^-1 R'        E = R' A R
 
-Unlike free parts (`free_parts`) they strain what is around them, so E follows from products with A. Stiff parts that
+Unlike free parts (`parts.free`) they strain what is around them, so E follows from products with A. Stiff parts that
 share no sample have a block of 6 x 6 each. Rotations are about the middle of a part: about a point far away they would
 be next to the translations, and digits lost between them.
 """
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from glug.physics.viscosity.boxes import JUMP_AT_FACE, extremes
-from glug.physics.viscosity.free_parts import RigidMotions, label_pairs
 from glug.physics.viscosity.levels import ViscosityLevel
+from glug.physics.viscosity.parts.free import RigidMotions, label_pairs
 from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
 

@@ -12,8 +12,8 @@ a block of 6 x 6 per part.
 import numpy as np
 
 from glug.grids.blocks import HEAD, TILE
-from glug.physics.viscosity import kernels_parts
 from glug.physics.viscosity.levels import ViscosityLevel
+from glug.physics.viscosity.parts import kernels as kernels_parts
 from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
