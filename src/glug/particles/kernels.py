@@ -176,15 +176,14 @@ def normalise(field, weight, least):
 
 
 @kernel(parallel=True)
-def cell_means(values, start, missing, out):
-    """Mean over the particles of each cell, `missing` where there is none."""
-    means = out.reshape(-1)
-    for c in prange(means.size):
+def cell_sums(values, start, scale, out):
+    """Sum over the particles of each cell, times `scale`."""
+    sums = out.reshape(-1)
+    for c in prange(sums.size):
         total = np.float32(0.0)
         for n in range(start[c], start[c + 1]):
             total += values[n, 0]
-        count = start[c + 1] - start[c]
-        means[c] = total / np.float32(count) if count > 0 else missing
+        sums[c] = total * scale
 
 
 # -- transfer to the particles ----------------------------------------------------------------------------

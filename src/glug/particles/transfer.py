@@ -54,10 +54,19 @@ def to_particles_apic(particles: Particles, grid: Grid, velocity: Staggered) -> 
     kernels.to_particles_apic(particles.position, particles.velocity, particles.affine, corner, inverse, *velocity)
 
 
+def cell_sums(values: np.ndarray, particles: Particles, grid: Grid, scale: float = 1.0) -> np.ndarray:
+    """Sum of a particle attribute over each cell, times `scale`."""
+    out = grid.scalar()
+    kernels.cell_sums(values, particles.start, np.float32(scale), out)
+    return out
+
+
 def cell_means(values: np.ndarray, particles: Particles, grid: Grid, missing: float) -> np.ndarray:
     """Mean of a particle attribute over each cell; `missing` in cells without particles."""
-    out = grid.scalar()
-    kernels.cell_means(values, particles.start, np.float32(missing), out)
+    out = cell_sums(values, particles, grid)
+    count = np.diff(particles.start[: grid.cells + 1]).reshape(grid.shape)
+    out /= np.maximum(count, 1).astype(np.float32)
+    out[count == 0] = missing
     return out
 
 

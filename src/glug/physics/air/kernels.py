@@ -124,10 +124,10 @@ def solid_outflow(label, sx, sy, sz, cx, cy, cz, out):
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
+            regions, total = label[i, j], out[i]
             for k in range(nk):
-                r = label[i, j, k]
-                if r >= 0:
-                    out[i, r] += (
+                if regions[k] >= 0:
+                    total[regions[k]] += (
                         np.float64((one - cx[i + 1, j, k]) * sx[i + 1, j, k])
                         - np.float64((one - cx[i, j, k]) * sx[i, j, k])
                         + np.float64((one - cy[i, j + 1, k]) * sy[i, j + 1, k])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from glug.geometry.kernels import trilinear
+from glug.grids.kernels import ONE
 from glug.jit import kernel, prange
 
 FRESH, NONE = np.int32(0), np.int32(1)  # a particle without a past, and one beside no air
@@ -43,22 +44,20 @@ def count_edges(label, start, bubble, index_of, edges, fresh):
 @kernel(parallel=True)
 def rename(label, start, names, bubble):
     """Every particle takes the name of the region at its cell, or else beside it."""
-    ni, nj, nk = label.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                c = (i * nj + j) * nk + k
-                if start[c + 1] == start[c]:
-                    continue
-                name = NONE
-                for side in range(7):
-                    r = region_beside(label, i, j, k, side)
-                    if r >= 0:
-                        name = names[r]
-                        break
-                for n in range(start[c], start[c + 1]):
-                    bubble[n, 0] = name
+    nj, nk = np.uint64(label.shape[1]), np.uint64(label.shape[2])
+    for cell in prange(label.size):
+        c = np.uint64(cell)
+        if start[c + ONE] == start[c]:
+            continue
+        name, row = NONE, c // nk
+        i, j, k = np.int64(row // nj), np.int64(row % nj), np.int64(c - row * nk)
+        for side in range(7):
+            r = region_beside(label, i, j, k, side)
+            if r >= 0:
+                name = names[r]
+                break
+        for n in range(start[c], start[c + ONE]):
+            bubble[n, 0] = name
 
 
 @kernel(parallel=True)

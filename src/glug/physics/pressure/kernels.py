@@ -152,17 +152,6 @@ def add_per_component(label, amount, rhs):
             right[n] += amount[components[n]]
 
 
-@kernel(parallel=True)
-def carried_volume(start, volume, scale, out):
-    """Sum of the particles' volumes in each cell, times `scale`."""
-    carried = out.reshape(-1)
-    for c in prange(carried.size):
-        total = np.float32(0.0)
-        for n in range(start[c], start[c + 1]):
-            total += volume[n, 0]
-        carried[c] = total * scale
-
-
 @kernel
 def component_volumes(label, carried, held, least, total_carried, total_held):
     """Carried and held volume around the cells of each component."""

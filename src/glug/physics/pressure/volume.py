@@ -13,6 +13,7 @@ import numpy as np
 from glug.grids.box import box_sum
 from glug.grids.regular import Grid
 from glug.particles.storage import Particles
+from glug.particles.transfer import cell_sums
 from glug.physics.pressure import kernels
 
 REACH = 2  # cells around a cell over which volumes are compared: 125 cells of 8 particles vary by a percent
@@ -36,8 +37,7 @@ class VolumeCorrection:
         cls, particles: Particles, fraction: np.ndarray, grid: Grid, gain: float, dt: float
     ) -> "VolumeCorrection":
         """`fraction` is the open liquid fraction of every cell (overwritten)."""
-        carried = grid.scalar()
-        kernels.carried_volume(particles.start, particles.volume, np.float32(grid.dx**-3), carried)
+        carried = cell_sums(particles.volume, particles, grid, grid.dx**-3)
         return cls(box_sum(carried, REACH), box_sum(fraction, REACH), gain, dt)
 
     def add_to(self, rhs: np.ndarray, label: np.ndarray, count: int, openness: np.ndarray, grid: Grid) -> None:
