@@ -143,10 +143,9 @@ def test_listening_elsewhere_needs_the_token_that_is_printed(command_line):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_scene_is_watched_while_it_runs_and_afterwards(command_line, tiny_scene):
+def test_a_scene_is_run_and_then_watched(command_line, tiny_scene):
     viewer = command_line.start("view", tiny_scene, "--frames", "3", "-o", "run")
     url = url_of(viewer.stdout.readline())
-    assert overview(url)["state"] in ("waiting", "unfinished")
     wait_for(lambda: overview(url)["state"] == "complete", "complete run")
     assert overview(url)["frames"] == [0, 1, 2, 3]
     assert "frame 3 written" in viewer.stdout.readline()
@@ -158,10 +157,11 @@ def test_a_scene_is_watched_while_it_runs_and_afterwards(command_line, tiny_scen
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL], ids=["stopped", "killed"])
-def test_no_viewer_outlives_its_simulation(command_line, tiny_scene, kind):
+def test_a_scene_is_watched_while_it_runs_and_no_viewer_outlives_it(command_line, tiny_scene, kind):
     viewer = command_line.start("view", tiny_scene, "--frames", "2000", "-o", "run")
     url = url_of(viewer.stdout.readline())
     wait_for(lambda: overview(url)["frames"], "first frame")
+    assert overview(url)["state"] == "unfinished"
     children = psutil.Process(viewer.pid).children(recursive=True)
     assert children
     viewer.send_signal(kind)
