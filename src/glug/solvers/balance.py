@@ -26,12 +26,13 @@ class Balanced:
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = P M P r; returns r . z."""
-        self._balance(r[0])
+        self.remove_means(r[0])
         energy = self.precondition(r, z, scratch)
-        self._balance(z[0])
+        self.remove_means(z[0])
         return energy
 
-    def _balance(self, v: np.ndarray) -> None:
+    def remove_means(self, v: np.ndarray) -> None:
+        """v less its mean over every part, in place."""
         kernels.sum_parts(v, self.label, self.blocks, self._sums)
         mean = (self._sums.sum(axis=0) / np.maximum(self.cells, 1.0)).astype(np.float32)
         kernels.subtract_parts(v, self.label, self.blocks, mean)

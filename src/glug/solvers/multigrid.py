@@ -5,7 +5,7 @@ coarse correction, and the restriction is the transpose of the interpolation, so
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from glug.solvers import kernels, kernels_bottom
 from glug.solvers.cg import Vector, zeros_like
 
 BOTTOM = 400  # unknowns that a dense factorisation takes in a millisecond
+GIVE = 1e-5  # of the mask of a saddle point's last field: lets it give way where nothing fixes it
 UNFIXED = 1e-6  # of the diagonal: constants that cost less are not fixed, as far as float32 can tell
 
 
@@ -63,13 +64,16 @@ class Smoother(Protocol):
 class Multigrid:
     """z = M r by one V-cycle; M is symmetric and positive."""
 
-    def __init__(self, levels: Sequence[Level], smoother: Smoother, repeats: int = 0):
+    def __init__(
+        self, levels: Sequence[Level], smoother: Smoother, repeats: int = 0, bottom: "Bottom | None" = None
+    ):
         self.levels, self.smoother, self.repeats = levels, smoother, repeats
         self._sums = np.zeros(len(levels[0].blocks) * len(levels[0].mask))
         self._vectors = [tuple(zeros_like(level) for _ in range(3)) for level in levels[1:]]
         self._unknowns = [unknowns(level) for level in levels]
-        direct = self._unknowns[-1] <= BOTTOM
-        self._bottom: Bottom = DirectBottom(levels[-1]) if direct else SweptBottom(smoother)
+        if bottom is None:
+            bottom = DirectBottom(levels[-1]) if self._unknowns[-1] <= BOTTOM else SweptBottom(smoother)
+        self._bottom: Bottom = bottom
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = M r; returns r . z."""
@@ -108,17 +112,21 @@ class DirectBottom:
     """The coarsest level by a dense Cholesky factorisation."""
 
     def __init__(self, level: Level):
-        from scipy.linalg import cho_factor
-
         self._index = [np.flatnonzero(m) for m in level.mask]
         ends = np.cumsum([0, *(len(i) for i in self._index)])
         self._parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
         matrix = self._assemble(level)
-        matrix = hold_constants(0.5 * (matrix + matrix.T))
+        with dense_on_one_thread():
+            self._solve = self._factorise(0.5 * (matrix + matrix.T)) if len(matrix) else np.zeros_like
+
+    def _factorise(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        from scipy.linalg import cho_factor, cho_solve
+
+        matrix = hold_constants(matrix)
         # A part with other modes that nothing fixes: the smallest shift makes it definite.
         matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-7
-        with dense_on_one_thread():
-            self._factor = cho_factor(matrix, lower=True) if len(matrix) else None
+        factor = cho_factor(matrix, lower=True)
+        return lambda b: cho_solve(factor, b, check_finite=False)
 
     def _assemble(self, level: Level) -> np.ndarray:
         """The matrix, column by column. Rows reach one sample along every axis, so every third column fits in one
@@ -157,13 +165,26 @@ class DirectBottom:
         return np.concatenate([a.ravel()[i] for a, i in zip(v, self._index)]).astype(np.float64)
 
     def solve(self, level: Level, b: Vector, x: Vector, scratch: Vector) -> None:
-        from scipy.linalg import cho_solve
-
-        if self._factor is None:
-            return
-        solution = cho_solve(self._factor, self._gather(b), check_finite=False)
+        solution = self._solve(self._gather(b))
         for a, index, part in zip(x, self._index, self._parts):
             a.ravel()[index] = solution[part]
+
+
+class SaddleBottom(DirectBottom):
+    """The same for a saddle point, whose last field has a diagonal of zero and may leave constants open."""
+
+    def __init__(self, level: Level):
+        self._last = level.mask[-1]
+        super().__init__(level)
+
+    def _factorise(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        from scipy.linalg import lu_factor, lu_solve
+
+        last = self._parts[-1]
+        give = GIVE * self._last.reshape(-1)[self._index[-1]]
+        matrix[np.arange(last.start, last.stop), np.arange(last.start, last.stop)] -= give
+        factor = lu_factor(matrix, check_finite=False)
+        return lambda b: lu_solve(factor, b, check_finite=False)
 
 
 def hold_constants(matrix: np.ndarray) -> np.ndarray:

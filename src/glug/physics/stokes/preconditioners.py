@@ -1,0 +1,95 @@
+"""The preconditioners of a Stokes solve: one cycle for velocities and pressures, or one cycle for each.
+
+monolithic        a V-cycle whose smoother sweeps the rows of the velocities, then lets pressures push them towards
+                  continuity (distributive relaxation of Braess and Sarazin's kind, with the diagonal of A)
+block triangular  u = cycle r_u,  p = S (B u - r_p):  A's own cycle, and the inverse of B A^-1 B' by what it is where the
+                  liquid is thick, the stress weights of the cells, plus what it is where it is thin, a pressure cycle
+                  (Cahouet and Chabard 1988)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.grids.regular import mapped
+from glug.jit import threads_for
+from glug.physics.pressure.levels import hierarchy as pressure_hierarchy
+from glug.physics.stokes import kernels
+from glug.physics.stokes.levels import MINUS, StokesLevel, hierarchy, schur_level
+from glug.physics.viscosity.preconditioners import preconditioners as viscous_preconditioners
+from glug.solvers import kernels as vectors
+from glug.solvers.balance import Balanced
+from glug.solvers.cg import Vector, zeros_like
+from glug.solvers.multigrid import Multigrid, SaddleBottom
+from glug.solvers.smoothers import GaussSeidel
+
+SWEEPS, PRESSURE_SWEEPS, REPEATS = 2, 2, 1
+
+
+@dataclass(frozen=True)
+class CoupledSweeps:
+    """Velocities, then pressures, `sweeps` times; in the opposite order after the coarse correction."""
+
+    sweeps: int = SWEEPS
+    pressure_sweeps: int = PRESSURE_SWEEPS
+
+    def start(self, level: StokesLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        vectors.clear(x[:3], level.blocks)
+        vectors.clear(x[3:], level.schur.blocks)
+        self.forward(level, b, x, scratch)
+
+    def forward(self, level: StokesLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        for _ in range(self.sweeps):
+            level.relax_velocity(b, x, scratch, True)
+            level.relax_pressure(b, x, scratch, True, self.pressure_sweeps)
+
+    def backward(self, level: StokesLevel, b: Vector, x: Vector, scratch: Vector) -> None:
+        for _ in range(self.sweeps):
+            level.relax_pressure(b, x, scratch, False, self.pressure_sweeps)
+            level.relax_velocity(b, x, scratch, False)
+
+
+class Monolithic:
+    """One V-cycle for all unknowns."""
+
+    name = "monolithic"
+
+    def __init__(self, level: StokesLevel, closed: np.ndarray | None):
+        levels = hierarchy(level)
+        self._cycle = Multigrid(levels, CoupledSweeps(), REPEATS, SaddleBottom(levels[-1]))
+        self._level, self._scratch = level, zeros_like(level)
+        self._balance = None if closed is None else Balanced(lambda *_: 0.0, level.schur, closed)
+
+    def __call__(self, r: Vector, z: Vector) -> None:
+        if self._balance is not None:
+            self._balance.remove_means(r[3])
+        with threads_for(self._level.unknowns):
+            self._cycle.cycle(0, r, z, self._scratch)
+        if self._balance is not None:
+            self._balance.remove_means(z[3])
+
+
+class BlockTriangular:
+    """A viscous cycle, then a pressure cycle."""
+
+    name = "block triangular"
+
+    def __init__(self, level: StokesLevel, closed: np.ndarray | None, stiff_above: float | None):
+        viscous = level.viscous
+        self._level = level
+        self._velocity = viscous_preconditioners(viscous, "multigrid", stiff_above=stiff_above)[0]()
+        light = mapped(lambda f, m: np.divide(f * f, m, out=np.zeros_like(f), where=m > 0), level.flux, viscous.mass)
+        weighed = schur_level(level.phi, level.schur.liquid, level.flux, light)
+        cycle = Multigrid(pressure_hierarchy(weighed), GaussSeidel(weighed.sweeps))
+        self._pressure = cycle if closed is None else Balanced(cycle, weighed, closed)
+        self._rest, self._scratch = np.zeros_like(level.schur.diagonal), zeros_like(level)
+
+    def __call__(self, r: Vector, z: Vector) -> None:
+        level, scratch = self._level, self._scratch
+        self._velocity.precondition(r[:3], z[:3], scratch[:3])
+        rest = self._rest
+        kernels.add_flux(r[3], MINUS, z[:3], level.flux, level.mask[3], level.schur.blocks, rest)
+        self._pressure((rest,), z[3:], (scratch[3],))
+        p = z[3]
+        p += level.viscous.c[0] * rest
+        np.negative(p, out=p)

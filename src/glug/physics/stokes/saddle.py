@@ -1,0 +1,182 @@
+"""The Stokes step in 3D, matrix-free: pressure and viscosity in one solve (Batty 2010, chapter 4; Larionov et al. 2017).
+
+Find the velocity u that minimises the energy of the viscous solve (`viscosity.problem`) subject to continuity, with q
+the multiplier of its cells:
+
+    [ A   B' ] [ u ]   [ M u* ]        A = M + E' K V E          as in a viscous solve
+    [ B   0  ] [ q ] = [  g   ]        B u = flux into the cells through the open areas of their faces
+
+q = p dt / (rho dx) times the liquid fraction of the cell. B has no ghost-fluid distances: liquid fractions in M and V
+make the free surface one without traction, shear and pressure alike. Every open face of a cell with a pressure
+is an unknown and has at least the least mass of `viscosity.weights`. g is what known velocities of solids carry into the
+cells. A closed part of the liquid knows its pressure up to a constant, and the mean of g is taken out there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from glug.geometry.solids.field import SolidField
+from glug.grids.connected import open_cells
+from glug.grids.regular import Grid, Staggered, lower_upper, mapped
+from glug.physics.pressure import kernels as pressure_kernels
+from glug.physics.pressure.components import Components, find_components
+from glug.physics.stokes.levels import StokesLevel
+from glug.physics.stokes.preconditioners import BlockTriangular, Monolithic
+from glug.physics.viscosity.problem import ViscosityProblem
+from glug.physics.viscosity.weights import LEAST_MASS, empty_border
+from glug.solvers.cg import Vector
+from glug.solvers.gmres import flexible_gmres
+from glug.solvers.limits import SolveLimits
+from glug.solvers.stats import SolveStats
+
+PATIENCE = 60  # iterations after which a preconditioner is given up for the next
+Precondition = Callable[[Vector, Vector], None]
+
+
+@dataclass
+class StokesProblem:
+    """One geometry, viscosity and time step, ready for any velocity."""
+
+    viscous: ViscosityProblem
+    phi: np.ndarray
+    cells: np.ndarray  # uint8: whose pressure is unknown
+    flux: Staggered  # open areas of the unknown faces
+
+    @classmethod
+    def build(
+        cls,
+        grid: Grid,
+        phi: np.ndarray,
+        solid: SolidField,
+        diffusion: np.ndarray | float,
+        density: Staggered | None = None,
+    ) -> StokesProblem:
+        """`diffusion` is mu dt / (rho dx^2), a number or a field over the cells; `density` as in a viscous solve."""
+        viscous = ViscosityProblem.build(grid, phi, solid, diffusion, density=density)
+        cells = open_cells((phi < 0).view(np.uint8), solid.area)
+        for a in range(3):  # stencils do not reach the border
+            ends = np.moveaxis(cells, a, 0)
+            ends[0], ends[-1] = 0, 0
+        for a, m in enumerate(viscous.mass):
+            low, high = lower_upper(np.pad(cells, [(int(b == a),) * 2 for b in range(3)]), a)
+            beside = ((low | high) > 0) & (solid.area[a] > 0) & (viscous.solid_faces[a] == 0)
+            np.maximum(m, np.float32(LEAST_MASS), out=m, where=beside)
+            empty_border(grid, a, m)
+        flux = mapped(lambda m, area: np.where(m > 0, area, np.float32(0.0)), viscous.mass, solid.area)
+        return cls(viscous, phi, cells, flux)
+
+    @property
+    def grid(self) -> Grid:
+        return self.viscous.grid
+
+    @cached_property
+    def level(self) -> StokesLevel:
+        """K on the finest grid."""
+        return StokesLevel(self.viscous.system(), self.phi, self.flux, self.cells)
+
+    @cached_property
+    def components(self) -> Components:
+        """The parts of the cells that unknown faces connect; closed where none of these leads to air."""
+        return find_components(self.level.schur.liquid, self.flux, self.flux)
+
+    @cached_property
+    def closed(self) -> np.ndarray | None:
+        """Number, by cell, the closed parts; None without any."""
+        free = self.components.free
+        if free.all():
+            return None
+        number = np.append(np.where(free, -1, np.cumsum(~free) - 1), -1)
+        return number.astype(np.int32)[self.components.label]
+
+    # -- right-hand side -----------------------------------------------------------------------------------
+
+    def known_flux(self, target: np.ndarray | None = None) -> np.ndarray:
+        """g [m/s], before it is made consistent; `target` [m/s] is a divergence that the cells are to have."""
+        g = self.grid.scalar()
+        solid, cells = self.viscous.solid, self.level.schur.liquid
+        if solid.velocity is not None:
+            pressure_kernels.divergence_rhs(*solid.velocity, *self._known_area, cells, g)
+            if solid.clear is not None:
+                pressure_kernels.closed_flux(*solid.velocity, *solid.clear, cells, g)
+        if target is not None:
+            g += np.where(cells > 0, target, np.float32(0.0))
+        return np.negative(g, out=g)
+
+    @property
+    def _known_area(self) -> Staggered:
+        """Open areas of faces whose velocity is a solid's."""
+        faces = self.viscous.solid_faces
+        return mapped(lambda area, s: np.where(s > 0, area, np.float32(0.0)), self.viscous.solid.area, faces)
+
+    def right_hand_side(self, velocity: Staggered, target: np.ndarray | None = None) -> tuple[Vector, float]:
+        """(M u*, g), and the largest mean of g in a closed part, which no flow meets and is taken out."""
+        g = self.known_flux(target)
+        amount = self.components.compatibility(g, self.level.schur.liquid, self.flux)
+        if np.any(amount):
+            pressure_kernels.add_per_component(self.components.label, amount.astype(np.float32), g)
+        return (*self.viscous.right_hand_side(velocity), g), float(np.abs(amount).max(initial=0.0))
+
+    # -- solution ------------------------------------------------------------------------------------------
+
+    def preconditioners(self) -> list[Callable[[], Precondition]]:
+        """What to begin with, and what to fall back on; made when they are needed."""
+        stiff = self.viscous.stiff_above
+
+        def monolithic() -> Precondition:
+            return Monolithic(self.level, self.closed)
+
+        def block_triangular() -> Precondition:
+            return BlockTriangular(self.level, self.closed, stiff)
+
+        return [monolithic, block_triangular] if stiff is None else [block_triangular, monolithic]
+
+    def solve(
+        self,
+        velocity: Staggered,
+        limits: SolveLimits,
+        *,
+        target: np.ndarray | None = None,
+        choices: Sequence[Callable[[], Precondition]] | None = None,
+    ) -> tuple[np.ndarray, SolveStats]:
+        """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
+
+        Returns q (float64) and how the solve went. Residuals are relative to |M u*| for the velocities, and to the
+        flux that u* leaves for continuity: what two projections of the same tolerance would promise.
+        """
+        begin = time.perf_counter()
+        level, choices = self.level, self.preconditioners() if choices is None else choices
+        b, unmet = self.right_hand_side(velocity, target)
+        start = (*(np.where(m > 0, u, np.float64(0.0)) for m, u in zip(level.mask, velocity)), np.zeros(level.cells.shape))
+        scales = self.scales(b, start, limits)
+        x = tuple(np.zeros(m.shape) for m in level.mask)
+        setup, iterations = time.perf_counter() - begin, 0
+        for n, make in enumerate(choices):
+            at = time.perf_counter()
+            precondition = make()
+            setup += time.perf_counter() - at
+            own = limits if n == len(choices) - 1 else limits.within(PATIENCE)
+            stats = flexible_gmres(level, precondition, b, x, own, scales=scales, weights=level.weights)
+            iterations += stats.iterations
+            del precondition
+            if stats.converged:
+                break
+        self.viscous.write(velocity, x[:3], level.mask[:3])
+        seconds = time.perf_counter() - begin - setup
+        imbalance = unmet / max(unmet, scales[3]) if unmet > 0.0 else 0.0
+        return x[3], replace(
+            stats, iterations=iterations, setup_seconds=setup, seconds=seconds, imbalance=imbalance
+        )
+
+    def scales(self, b: Vector, start: Vector, limits: SolveLimits) -> list[float]:
+        """What residuals are relative to, by field."""
+        force = max(float(np.abs(f).max(initial=0.0)) for f in b[:3])
+        r = tuple(np.zeros(f.shape, np.float32) for f in b)
+        self.level.residual(b, start, r)
+        flux = float(np.abs(r[3]).max(initial=0.0))
+        return [max(force, limits.floor)] * 3 + [max(flux, limits.floor)]
