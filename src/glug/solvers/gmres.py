@@ -17,7 +17,7 @@ from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 RESTART = 40  # vectors of a basis, at most
-TRUST = 1e-4  # share of the residual at its start below which a float32 basis says nothing
+TRUST = 1e-5  # share of the residual at its start below which a float32 basis says nothing
 CLOSER = 0.5  # the estimate is a mean over all unknowns; the largest entry is to meet the tolerance
 STUCK = 0.9  # of the residual left by a whole basis: another one would not help
 CHUNK = 1 << 16  # entries that are summed in float32

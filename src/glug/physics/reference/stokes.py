@@ -23,7 +23,7 @@ def assemble_stokes(problem: StokesProblem) -> tuple[sparse.csr_matrix, sparse.c
     A, diagonal = rows.assemble(viscous.held_mass, viscous.added())
     faces = np.flatnonzero(np.concatenate([d.ravel() for d in diagonal]))
     cells = np.flatnonzero(problem.level.schur.liquid)
-    return A.tocsr(), flux_matrix(problem.flux)[cells][:, faces].tocsr(), faces, cells
+    return A.tocsr(), flux_matrix(problem.level.flux)[cells][:, faces].tocsr(), faces, cells
 
 
 def flux_matrix(flux: Staggered) -> sparse.csr_matrix:

@@ -30,20 +30,21 @@ PLUS, MINUS = np.float32(1.0), np.float32(-1.0)
 class StokesLevel:
     """K on one grid. Vectors have four fields: three of velocities and one of pressures.
 
-    `phi` is the liquid's distance at the cells (only its sign counts), `flux` as in `kernels`, `cells` where a
-    pressure is unknown (uint8).
+    `phi` is the liquid's distance at the cells (only its sign counts), `area` the open area of all faces, `cells` where
+    a pressure is unknown (uint8).
     """
 
     viscous: ViscosityLevel
     phi: np.ndarray
-    flux: Staggered
+    area: Staggered
     cells: np.ndarray
     name: str = "stokes"
 
     def __post_init__(self) -> None:
+        self.flux = mapped(lambda m, area: np.where(m > 0, area, np.float32(0.0)), self.viscous.m, self.area)
         diagonal = self.viscous.diagonal()
         self.give = mapped(lambda f, d: np.divide(f, d, out=np.zeros_like(f), where=d > 0), self.flux, diagonal)
-        self.schur = schur_level(self.phi, self.cells, self.flux, mapped(np.multiply, self.flux, self.give))
+        self.schur = schur_level(self.phi, self.cells, self.area, mapped(np.multiply, self.flux, self.give))
         self.mask: Vector = (*self.viscous.m, self.schur.diagonal)
         self.blocks = self.viscous.blocks
         self.unknowns = self.viscous.unknowns + self.schur.unknowns
@@ -132,11 +133,11 @@ def coarser(fine: StokesLevel, viscous: ViscosityLevel) -> StokesLevel:
     phi, children = grid.scalar(), grid.scalar()
     gather(fine.phi, [HALF * PAIRS] * 3, phi, blocks)
     gather(fine.mask[3], [PAIRS] * 3, children, blocks)
-    flux = grid.staggered()
-    for a, f in enumerate(flux):
-        gather(fine.flux[a], [PICK if b == a else PAIRS for b in range(3)], f, blocks, viscous.m[a])
+    area = grid.staggered()  # where a fine face is no unknown a coarse one may be: liquid flows through it as well
+    for a, open_ in enumerate(area):
+        gather(fine.area[a], [PICK if b == a else PAIRS for b in range(3)], open_, blocks)
     cells = ((phi < 0) & (children > 0)).view(np.uint8)
     for a in range(3):  # stencils do not reach the border
         ends = np.moveaxis(cells, a, 0)
         ends[0], ends[-1] = 0, 0
-    return StokesLevel(viscous, phi, flux, cells)
+    return StokesLevel(viscous, phi, area, cells)

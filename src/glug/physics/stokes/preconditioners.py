@@ -79,7 +79,7 @@ class BlockTriangular:
         self._level = level
         self._velocity = viscous_preconditioners(viscous, "multigrid", stiff_above=stiff_above)[0]()
         light = mapped(lambda f, m: np.divide(f * f, m, out=np.zeros_like(f), where=m > 0), level.flux, viscous.mass)
-        weighed = schur_level(level.phi, level.schur.liquid, level.flux, light)
+        weighed = schur_level(level.phi, level.schur.liquid, level.area, light)
         cycle = Multigrid(pressure_hierarchy(weighed), GaussSeidel(weighed.sweeps))
         self._pressure = cycle if closed is None else Balanced(cycle, weighed, closed)
         self._rest, self._scratch = np.zeros_like(level.schur.diagonal), zeros_like(level)

@@ -46,7 +46,6 @@ class StokesProblem:
     viscous: ViscosityProblem
     phi: np.ndarray
     cells: np.ndarray  # uint8: whose pressure is unknown
-    flux: Staggered  # open areas of the unknown faces
 
     @classmethod
     def build(
@@ -68,8 +67,7 @@ class StokesProblem:
             beside = ((low | high) > 0) & (solid.area[a] > 0) & (viscous.solid_faces[a] == 0)
             np.maximum(m, np.float32(LEAST_MASS), out=m, where=beside)
             empty_border(grid, a, m)
-        flux = mapped(lambda m, area: np.where(m > 0, area, np.float32(0.0)), viscous.mass, solid.area)
-        return cls(viscous, phi, cells, flux)
+        return cls(viscous, phi, cells)
 
     @property
     def grid(self) -> Grid:
@@ -78,12 +76,12 @@ class StokesProblem:
     @cached_property
     def level(self) -> StokesLevel:
         """K on the finest grid."""
-        return StokesLevel(self.viscous.system(), self.phi, self.flux, self.cells)
+        return StokesLevel(self.viscous.system(), self.phi, self.viscous.solid.area, self.cells)
 
     @cached_property
     def components(self) -> Components:
         """The parts of the cells that unknown faces connect; closed where none of these leads to air."""
-        return find_components(self.level.schur.liquid, self.flux, self.flux)
+        return find_components(self.level.schur.liquid, self.level.flux, self.level.flux)
 
     @cached_property
     def closed(self) -> np.ndarray | None:
@@ -117,7 +115,7 @@ class StokesProblem:
     def right_hand_side(self, velocity: Staggered, target: np.ndarray | None = None) -> tuple[Vector, float]:
         """(M u*, g), and the largest mean of g in a closed part, which no flow meets and is taken out."""
         g = self.known_flux(target)
-        amount = self.components.compatibility(g, self.level.schur.liquid, self.flux)
+        amount = self.components.compatibility(g, self.level.schur.liquid, self.level.flux)
         if np.any(amount):
             pressure_kernels.add_per_component(self.components.label, amount.astype(np.float32), g)
         return (*self.viscous.right_hand_side(velocity), g), float(np.abs(amount).max(initial=0.0))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.geometry.solids.field import Walls, sample_solids
+from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.physics.viscosity.levels import ViscosityLevel
 from glug.physics.viscosity.problem import ViscosityProblem
@@ -36,19 +36,24 @@ def noise(grid: Grid, system: ViscosityLevel, seed: int = 0) -> Vector:
     return tuple(np.where(m > 0, rng.normal(size=m.shape), 0.0).astype(np.float32) for m in system.mask)
 
 
-def two_balls(n: int) -> ViscosityProblem:
-    """Two free balls of liquid in opposite corners of the box."""
+def two_balls_geometry(n: int) -> tuple[Grid, np.ndarray, SolidField]:
+    """Two free balls of liquid in opposite corners of the box: grid, liquid distance, solids."""
     grid = window(n, (1.0, 1.0, 1.0))
     phi = np.full(grid.shape, 1.0, np.float32)
     radius = (SHARE * 0.75 / np.pi) ** (1.0 / 3.0)
     add_balls(grid, phi, np.array([[0.22, 0.22, 0.22], [0.78, 0.78, 0.78]]), np.full(2, radius))
-    return ViscosityProblem.build(grid, phi, sample_solids(grid, BOX, [], 0.0), float(n * n))
+    return grid, phi, sample_solids(grid, BOX, [], 0.0)
 
 
-def coil(n: int) -> ViscosityProblem:
+def two_balls(n: int) -> ViscosityProblem:
+    """`two_balls_geometry` with mu dt / rho = 1."""
+    return ViscosityProblem.build(*two_balls_geometry(n), float(n * n))
+
+
+def coil_geometry(n: int) -> tuple[Grid, np.ndarray, SolidField]:
     """A thread that has coiled up on a puddle on the floor, built from balls along a helix.
 
-    It is `honey-coil` in shape and in mu dt / rho, in units of that scene's height.
+    It is `honey-coil` in shape, in units of that scene's height.
     """
     turns = np.linspace(0.0, 2.0 * np.pi * 4.0, 600)
     across = 0.11
@@ -62,7 +67,12 @@ def coil(n: int) -> ViscosityProblem:
     phi = np.maximum(np.hypot(x - 0.5, z - 0.5) - 0.2, y - 0.05).astype(np.float32)
     add_balls(grid, phi, centres, np.full(len(centres), THREAD))
     solid = sample_solids(grid, Walls((-np.inf, 0.0, -np.inf), (np.inf,) * 3), [], 0.0)
-    return ViscosityProblem.build(grid, phi, solid, HONEY * n * n)
+    return grid, phi, solid
+
+
+def coil(n: int) -> ViscosityProblem:
+    """`coil_geometry` with mu dt / rho of `honey-coil`."""
+    return ViscosityProblem.build(*coil_geometry(n), HONEY * n * n)
 
 
 def thick_where(thick: Callable[..., np.ndarray]) -> Callable[[int], ViscosityProblem]:
