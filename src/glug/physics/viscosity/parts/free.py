@@ -9,6 +9,8 @@ with C the cycle and R the six rigid motions of every free part. They strain not
 a block of 6 x 6 per part.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from glug.grids.blocks import HEAD, TILE
@@ -16,7 +18,8 @@ from glug.physics.viscosity.levels import ViscosityLevel
 from glug.physics.viscosity.parts import kernels as kernels_parts
 from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
-from glug.solvers.multigrid import Multigrid
+
+Precondition = Callable[[Vector, Vector, Vector], float]
 
 HELD = 1e-3  # what walls add to the force that moves a part, relative, above which it is not free
 LEAST = 1e-10  # of the largest eigenvalue of a block: smaller ones are motions that the part does not have
@@ -68,7 +71,7 @@ class RigidMotions:
 class FreeParts:
     """A cycle that leaves the rigid motions of free parts to an exact solution."""
 
-    def __init__(self, level: ViscosityLevel, cycle: Multigrid, labels: np.ndarray, count: int):
+    def __init__(self, level: ViscosityLevel, cycle: Precondition, labels: np.ndarray, count: int):
         self._level, self._cycle, self._motions = level, cycle, RigidMotions(level, labels, count)
         self._right = zeros_like(level)
         self._sums = np.zeros(len(level.blocks) * 3)
@@ -91,7 +94,7 @@ class FreeParts:
         return float(self._sums.sum())
 
 
-def with_free_parts(level: ViscosityLevel, cycle: Multigrid) -> Multigrid | FreeParts:
+def with_free_parts(level: ViscosityLevel, cycle: Precondition) -> Precondition:
     """`cycle`, and its free parts apart where there are any."""
     if not may_be_free(level):
         return cycle
