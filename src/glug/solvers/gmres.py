@@ -16,8 +16,8 @@ from glug.solvers.cg import Masked, Vector, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
-RESTART = 40  # vectors of a basis, at most
-TRUST = 1e-5  # share of the residual at its start below which a float32 basis says nothing
+RESTART = 60  # vectors of a basis, at most
+TRUST = 1e-6  # share of the residual at its start below which a float32 basis says nothing
 CLOSER = 0.5  # the estimate is a mean over all unknowns; the largest entry is to meet the tolerance
 STUCK = 0.9  # of the residual left by a whole basis: another one would not help
 CHUNK = 1 << 16  # entries that are summed in float32
@@ -28,10 +28,6 @@ class LinearSystem(Masked, Protocol):
 
     name: str
     unknowns: int
-
-    def apply(self, x: Vector, q: Vector) -> float:
-        """q = K x."""
-        ...
 
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         """r = b - K x for a float64 x, evaluated in float64."""
@@ -135,6 +131,7 @@ def flexible_gmres(
     begin = time.perf_counter()
     unknowns = Unknowns(system.mask, weights)
     r, z, q = zeros_like(system), zeros_like(system), zeros_like(system)
+    exact = zeros_like(system, np.float64)
     history = [] if residuals is None else residuals
 
     def worst() -> float:
@@ -155,8 +152,12 @@ def flexible_gmres(
             while more and basis.estimate > goal and len(basis.images) < RESTART and iteration < limits.max_iterations:
                 unknowns.scatter(basis.vectors[-1] / unknowns.weight, r)
                 precondition(r, z)
-                system.apply(z, q)
-                more = basis.extend(unknowns.gather(z), unknowns.gather(q) * unknowns.weight)
+                image = unknowns.gather(z)
+                unknowns.scatter(image, exact)
+                for f in r:
+                    f.fill(0.0)
+                system.residual(r, exact, q)  # minus the product: in float32, stiff rows would lose what is smooth
+                more = basis.extend(image, unknowns.gather(q) * -unknowns.weight)
                 iteration += 1
             unknowns.add(basis.combination(), x)
             before, left = left, worst()

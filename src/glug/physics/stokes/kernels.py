@@ -68,16 +68,3 @@ def correct(y, give, x, p, faces, cells):
                 k0, k1 = row_range(cells, t, i, j)
                 for k in range(k0, k1):
                     p[i, j, k] -= y[i, j, k]
-
-
-@kernel(parallel=True)
-def add_parents(coarse, mask, blocks, fine):
-    """fine += the value of the coarse cell around it, where `mask` is positive."""
-    for t in prange(blocks.shape[0]):
-        i0, i1, j0, j1, _, _ = block_range(blocks, t, fine.shape)
-        for i in range(i0, i1):
-            for j in range(j0, j1):
-                k0, k1 = row_range(blocks, t, i, j)
-                line = coarse[(i >> ONE) + ONE, (j >> ONE) + ONE]
-                for k in range(k0, k1):
-                    fine[i, j, k] += line[(k >> ONE) + ONE] if mask[i, j, k] > ZERO else ZERO

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from glug.grids.blocks import active_blocks
-from glug.grids.coarsen import PAIRS, coarse_blocks, gather
+from glug.grids.coarsen import PAIRS, coarse_blocks, gather, interpolate, weights_at
 from glug.grids.kernels import sum_faces
-from glug.grids.regular import Grid, Staggered, mapped
+from glug.grids.regular import CENTRE, Grid, Staggered, mapped
 from glug.physics.pressure.levels import HALF, PICK, PressureLevel
 from glug.physics.stokes import kernels
 from glug.physics.viscosity.levels import ViscosityLevel
@@ -73,11 +73,11 @@ class StokesLevel:
 
     def restrict(self, r: Vector, coarse: "StokesLevel", b: Vector) -> None:
         self.viscous.restrict(r[:3], coarse.viscous, b[:3])
-        gather(r[3], [PAIRS] * 3, b[3], coarse.schur.blocks, coarse.mask[3])
+        gather(r[3], weights_at(CENTRE), b[3], coarse.schur.blocks, coarse.mask[3])
 
     def interpolate(self, e: Vector, x: Vector) -> None:
         self.viscous.interpolate(e[:3], x[:3])
-        kernels.add_parents(e[3], self.mask[3], self.schur.blocks, x[3])
+        interpolate(e[3], CENTRE, self.mask[3], x[3], self.schur.blocks)
 
     # -- smoothing -----------------------------------------------------------------------------------------
 

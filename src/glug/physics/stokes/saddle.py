@@ -7,8 +7,9 @@ the multiplier of its cells:
     [ B   0  ] [ q ] = [  g   ]        B u = flux into the cells through the open areas of their faces
 
 q = p dt / (rho dx) times the liquid fraction of the cell. B has no ghost-fluid distances: liquid fractions in M and V
-make the free surface one without traction, shear and pressure alike. Every open face of a cell with a pressure
-is an unknown and has at least the least mass of `viscosity.weights`. g is what known velocities of solids carry into the
+make the free surface one without traction, shear and pressure alike. M is that of a viscous solve times the open area of
+the face: pressure pushes on that part alone, and only then does liquid rest over a slope. Every open face of a cell with
+a pressure is an unknown and has at least the least mass of `viscosity.weights`, times its open area. g is what known velocities of solids carry into the
 cells. A closed part of the liquid knows its pressure up to a constant, and the mean of g is taken out there.
 """
 
@@ -66,6 +67,7 @@ class StokesProblem:
             low, high = lower_upper(np.pad(cells, [(int(b == a),) * 2 for b in range(3)]), a)
             beside = ((low | high) > 0) & (solid.area[a] > 0) & (viscous.solid_faces[a] == 0)
             np.maximum(m, np.float32(LEAST_MASS), out=m, where=beside)
+            m *= solid.area[a]
             empty_border(grid, a, m)
         return cls(viscous, phi, cells)
 
