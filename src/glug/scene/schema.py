@@ -153,8 +153,12 @@ class Scene(Model):
         if self.solver.viscosity == "octree" and self.domain.dim == 2:
             raise fail("'octree' is available in 3D scenes only; valid here: 'auto', 'reference'", "solver.viscosity")
         if self.solver.coupling == "stokes":
-            if self.domain.dim == 3:
-                raise fail("'stokes' is available in 2D scenes only; valid here: 'split'", "solver.coupling")
+            if self.solver.viscosity == "octree":
+                raise fail(
+                    "'stokes' needs velocities and pressures on one grid, and a tree has only velocities; "
+                    "valid with it: 'auto', 'multigrid'",
+                    "solver.viscosity",
+                )
             if "slip" in self.domain.sides.values():
                 raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
             if self.solver.tiles:
@@ -213,9 +217,9 @@ class Scene(Model):
         (first, reference), *others = self.liquids.items()
         for name, liquid in others:
             differs = abs(liquid.density - reference.density) > 1e-9 * reference.density
-            if differs and self.solver.coupling == "stokes":
+            if differs and self.solver.coupling == "stokes" and self.domain.dim == 2:
                 raise fail(
-                    f"'stokes' has one density: {liquid.density:g} here, {reference.density:g} in '{first}'",
+                    f"'stokes' has one density in 2D: {liquid.density:g} here, {reference.density:g} in '{first}'",
                     f"liquids.{name}.density",
                 )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from glug.errors import InputError
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
-from glug.simulation.stages import geometry, motion, solves, transfer
+from glug.simulation.stages import geometry, motion, solves, stokes, transfer
 
 
 class Stage(NamedTuple):
@@ -33,7 +33,7 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "project": solves.project,
     "viscosity": solves.viscosity,
     "pressure": solves.pressure,
-    "stokes": solves.stokes,
+    "stokes": stokes.stokes,
     "extrapolate": transfer.extrapolate,
     "fields": transfer.output_fields,
     "transfer_to_particles": transfer.transfer_to_particles,

@@ -1,4 +1,4 @@
-"""Stages that solve: pressure, viscosity, or both at once."""
+"""Stages that solve: pressure and viscosity, one after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import mapped
 from glug.particles import transfer
-from glug.physics.stokes.scene import StokesFluid, solve_stokes
 from glug.physics.viscosity.solvers import ViscousFluid
 from glug.simulation.context import StepContext
 from glug.simulation.solvers import pressure_solver, viscosity_solver
@@ -79,19 +78,3 @@ def _follow_temperature(context: StepContext) -> None:
         if law.kind == "temperature":
             mine = p.liquid[:, 0] == number if p.has("liquid") else np.ones(len(p), np.bool_)
             p.viscosity[mine, 0] = law.at(p.position[mine], p.temperature[mine, 0])
-
-
-def stokes(context: StepContext) -> None:
-    """Pressure and viscosity in one solve."""
-    setting, grid, problem = context.setting, context.grid, context.problem
-    target = grid.scalar()
-    if context.correction is not None:
-        components = problem.components
-        openness = context.solid.openness
-        context.correction.add_to(target, components.label, len(components.cells), openness, grid)
-    viscosity = cell_viscosity(context, 1.0)
-    open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
-    fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
-    divergence = target / np.float32(grid.dx)
-    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, divergence, open_sources)
-    context.q = p * (context.dt / (setting.density * setting.dx))

@@ -1,0 +1,60 @@
+"""The stage that solves pressure and viscosity at once: matrix-free in 3D, assembled in 2D."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glug.grids.regular import copied, mapped
+from glug.physics.reference.stokes import reference_stokes
+from glug.physics.stokes.saddle import StokesProblem
+from glug.physics.stokes.scene import StokesFluid, solve_stokes
+from glug.simulation.context import StepContext
+from glug.simulation.stages.solves import NOISE, cell_viscosity
+from glug.simulation.stages.transfer import fastest
+from glug.solvers.limits import SolveLimits
+
+LARGEST_ASSEMBLED = 20_000  # unknowns: factors fill up in 3D
+
+
+def stokes(context: StepContext) -> None:
+    """Pressure and viscosity in one solve."""
+    (_stokes_2d if context.grid.dim == 2 else _stokes_3d)(context)
+
+
+def _stokes_3d(context: StepContext) -> None:
+    setting, solver = context.setting, context.setting.scene.solver
+    diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
+    density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
+    problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density)
+    floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
+    limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
+    target, before = _target(context), copied(context.velocity)
+    context.q, stats = problem.solve(context.velocity, limits, target=target)
+    if not stats.converged and stats.unknowns <= LARGEST_ASSEMBLED:
+        context.warnings.append(
+            f"stokes: not converged after {stats.iterations} iterations (residual {stats.residual:.1e}); "
+            "solved with the assembled matrix instead"
+        )
+        context.velocity = before
+        context.q, stats = reference_stokes(problem, context.velocity, target)
+    context.solves["stokes"] = stats
+
+
+def _stokes_2d(context: StepContext) -> None:
+    setting, grid = context.setting, context.grid
+    viscosity = cell_viscosity(context, 1.0)
+    open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
+    fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
+    divergence = _target(context) / np.float32(grid.dx)
+    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, divergence, open_sources)
+    context.q = p * (context.dt / (setting.density * setting.dx))
+
+
+def _target(context: StepContext) -> np.ndarray:
+    """The divergence times dx [m/s] that the volume correction asks for."""
+    target, problem = context.grid.scalar(), context.problem
+    if context.correction is not None:
+        components = problem.components
+        openness = context.solid.openness
+        context.correction.add_to(target, components.label, len(components.cells), openness, context.grid)
+    return target
