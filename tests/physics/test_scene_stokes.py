@@ -72,7 +72,6 @@ def test_what_comes_in_is_what_the_inlet_gives():
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        ({"domain.size": [1, 1, 1]}, "2D scenes only"),
         ({"domain.sides": {"left": "slip"}}, "'slip'"),
         ({"domain.slip_length": "free"}, "slip_length"),
     ],

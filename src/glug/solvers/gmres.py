@@ -4,6 +4,7 @@ The basis is float32, of the unknowns alone, end to end; the solution is float64
 recomputed in float64. Where float32 has nothing more to say the iteration begins anew from there.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -40,7 +41,7 @@ class Unknowns:
     def __init__(self, mask: Vector, weights: Vector):
         self._index = [np.flatnonzero(m) for m in mask]
         ends = np.cumsum([0, *(len(i) for i in self._index)])
-        self._parts = [slice(a, b) for a, b in zip(ends[:-1], ends[1:])]
+        self._parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
         self.weight = self.gather(weights)
 
     def gather(self, fields: Vector) -> np.ndarray:
@@ -65,7 +66,8 @@ class Basis:
 
     def __init__(self, start: np.ndarray):
         size = np.sqrt(dot(start, start))
-        self.vectors, self.images = [start / np.float32(size)], []
+        self.vectors = [start / np.float32(size)]
+        self.images: list[np.ndarray] = []
         self._columns: list[np.ndarray] = []
         self._turns: list[tuple[float, float]] = []
         self._right = [size]

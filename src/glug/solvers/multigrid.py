@@ -64,9 +64,7 @@ class Smoother(Protocol):
 class Multigrid:
     """z = M r by one V-cycle; M is symmetric and positive."""
 
-    def __init__(
-        self, levels: Sequence[Level], smoother: Smoother, repeats: int = 0, bottom: "Bottom | None" = None
-    ):
+    def __init__(self, levels: Sequence[Level], smoother: Smoother, repeats: int = 0, bottom: "Bottom | None" = None):
         self.levels, self.smoother, self.repeats = levels, smoother, repeats
         self._sums = np.zeros(len(levels[0].blocks) * len(levels[0].mask))
         self._vectors = [tuple(zeros_like(level) for _ in range(3)) for level in levels[1:]]

@@ -107,9 +107,7 @@ def schur_level(phi: np.ndarray, cells: np.ndarray, area: Staggered, links: Stag
     diagonal = np.zeros(cells.shape, np.float32)
     sum_faces(*links, cells, diagonal)
     liquid = (diagonal > 0).view(np.uint8)
-    return PressureLevel(
-        cells.shape, phi, liquid, area, links, diagonal, active_blocks(liquid), typical(links, liquid)
-    )
+    return PressureLevel(cells.shape, phi, liquid, area, links, diagonal, active_blocks(liquid), typical(links, liquid))
 
 
 def typical(links: Staggered, liquid: np.ndarray) -> float:

@@ -1,9 +1,9 @@
 """The preconditioners of a Stokes solve: one cycle for velocities and pressures, or one cycle for each.
 
-monolithic        a V-cycle whose smoother sweeps the rows of the velocities, then lets pressures push them towards
-                  continuity (distributive relaxation of Braess and Sarazin's kind, with the diagonal of A)
-block triangular  u = cycle r_u,  p = S (B u - r_p):  A's own cycle, and the inverse of B A^-1 B' by what it is where the
-                  liquid is thick, the stress weights of the cells, plus what it is where it is thin, a pressure cycle
+monolithic        a V-cycle whose smoother sweeps the rows of the velocities, then lets pressures push these towards
+                  continuity, as if A were its diagonal (Braess and Sarazin 1997)
+block triangular  u = cycle r_u,  p = S (B u - r_p):  A's own cycle, and for the inverse of B A^-1 B' what it is where
+                  the liquid is thick, a weight of every cell, plus what it is where it is thin, a pressure cycle
                   (Cahouet and Chabard 1988)
 """
 
@@ -17,8 +17,9 @@ from glug.jit import threads_for
 from glug.physics.pressure.levels import hierarchy as pressure_hierarchy
 from glug.physics.stokes import kernels
 from glug.physics.stokes.levels import MINUS, StokesLevel, hierarchy, schur_level
+from glug.physics.viscosity.levels import hierarchy as viscous_hierarchy
 from glug.physics.viscosity.parts.free import with_free_parts
-from glug.physics.viscosity.preconditioners import preconditioners as viscous_preconditioners
+from glug.physics.viscosity.preconditioners import multigrid_cycle
 from glug.solvers import kernels as vectors
 from glug.solvers.balance import Balanced
 from glug.solvers.cg import Vector, zeros_like
@@ -89,7 +90,7 @@ class BlockTriangular:
     def __init__(self, level: StokesLevel, closed: np.ndarray | None, stiff_above: float | None):
         viscous = level.viscous
         self._level = level
-        self._velocity = viscous_preconditioners(viscous, "multigrid", stiff_above=stiff_above)[0]()
+        self._velocity = multigrid_cycle(viscous_hierarchy(viscous), stiff_above)
         light = mapped(lambda f, m: np.divide(f * f, m, out=np.zeros_like(f), where=m > 0), level.flux, viscous.mass)
         weighed = schur_level(level.phi, level.schur.liquid, level.area, light)
         cycle = Multigrid(pressure_hierarchy(weighed), GaussSeidel(weighed.sweeps))
@@ -99,7 +100,7 @@ class BlockTriangular:
 
     def __call__(self, r: Vector, z: Vector) -> None:
         level, scratch = self._level, self._scratch
-        self._velocity.precondition(r[:3], z[:3], scratch[:3])
+        self._velocity(r[:3], z[:3], scratch[:3])
         rest = self._rest
         kernels.add_flux(r[3], MINUS, z[:3], level.flux, level.mask[3], level.schur.blocks, rest)
         self._pressure((rest,), z[3:], (scratch[3],))

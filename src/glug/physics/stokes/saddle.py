@@ -1,16 +1,17 @@
-"""The Stokes step in 3D, matrix-free: pressure and viscosity in one solve (Batty 2010, chapter 4; Larionov et al. 2017).
+"""The Stokes step in 3D, matrix-free: pressure and viscosity in one solve.
 
-Find the velocity u that minimises the energy of the viscous solve (`viscosity.problem`) subject to continuity, with q
-the multiplier of its cells:
+After Batty (2010, chapter 4) and Larionov et al. (2017). Find the velocity u that minimises the energy of the viscous
+solve (`viscosity.problem`) subject to continuity, with q the multipliers of the cells:
 
     [ A   B' ] [ u ]   [ M u* ]        A = M + E' K V E          as in a viscous solve
     [ B   0  ] [ q ] = [  g   ]        B u = flux into the cells through the open areas of their faces
 
-q = p dt / (rho dx) times the liquid fraction of the cell. B has no ghost-fluid distances: liquid fractions in M and V
-make the free surface one without traction, shear and pressure alike. M is that of a viscous solve times the open area of
-the face: pressure pushes on that part alone, and only then does liquid rest over a slope. Every open face of a cell with
-a pressure is an unknown and has at least the least mass of `viscosity.weights`, times its open area. g is what known velocities of solids carry into the
-cells. A closed part of the liquid knows its pressure up to a constant, and the mean of g is taken out there.
+q is p dt / (rho dx) times the liquid fraction of the cell. B has no ghost-fluid distances: the liquid fractions in M
+and V make the free surface one without traction, shear and pressure alike. M is that of a viscous solve times the open
+area of the face: pressure pushes on that part alone, and only then does liquid rest over a slope. Every open face of a
+cell with a pressure is an unknown and has at least the least mass of `viscosity.weights`, times its open area. g is
+what known velocities of solids carry into the cells. A closed part of the liquid knows its pressure up to a constant,
+and the mean of g is taken out there.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from glug.physics.stokes.levels import StokesLevel
 from glug.physics.stokes.preconditioners import BlockTriangular, Monolithic
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.weights import LEAST_MASS, empty_border
-from glug.solvers.cg import Vector
+from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.gmres import flexible_gmres
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
@@ -152,9 +153,7 @@ class StokesProblem:
         begin = time.perf_counter()
         level, choices = self.level, self.preconditioners() if choices is None else choices
         b, unmet = self.right_hand_side(velocity, target)
-        start = (*(np.where(m > 0, u, np.float64(0.0)) for m, u in zip(level.mask, velocity)), np.zeros(level.cells.shape))
-        scales = self.scales(b, start, limits)
-        x = tuple(np.zeros(m.shape) for m in level.mask)
+        x, scales = self.start(b, velocity, limits)
         setup, iterations = time.perf_counter() - begin, 0
         for n, make in enumerate(choices):
             at = time.perf_counter()
@@ -169,14 +168,18 @@ class StokesProblem:
         self.viscous.write(velocity, x[:3], level.mask[:3])
         seconds = time.perf_counter() - begin - setup
         imbalance = unmet / max(unmet, scales[3]) if unmet > 0.0 else 0.0
-        return x[3], replace(
-            stats, iterations=iterations, setup_seconds=setup, seconds=seconds, imbalance=imbalance
-        )
+        return x[3], replace(stats, iterations=iterations, setup_seconds=setup, seconds=seconds, imbalance=imbalance)
 
-    def scales(self, b: Vector, start: Vector, limits: SolveLimits) -> list[float]:
-        """What residuals are relative to, by field."""
-        force = max(float(np.abs(f).max(initial=0.0)) for f in b[:3])
-        r = tuple(np.zeros(f.shape, np.float32) for f in b)
-        self.level.residual(b, start, r)
-        flux = float(np.abs(r[3]).max(initial=0.0))
-        return [max(force, limits.floor)] * 3 + [max(flux, limits.floor)]
+    def start(self, b: Vector, velocity: Staggered, limits: SolveLimits) -> tuple[Vector, list[float]]:
+        """What the iteration begins with, u* or rest, whichever leaves less; and, by field, what residuals are
+        relative to: the force M u*, and the flux that u* leaves.
+        """
+        level = self.level
+        faces = (np.where(m > 0, u, np.float64(0.0)) for m, u in zip(level.mask, velocity))
+        moving = (*faces, np.zeros(self.phi.shape))
+        r = zeros_like(level)
+        level.residual(b, moving, r)
+        force, flux = (max(float(np.abs(f).max(initial=0.0)) for f in part) for part in (b[:3], r[3:]))
+        scales = [max(force, limits.floor)] * 3 + [max(flux, limits.floor)]
+        left = [float(sum(((f * w) ** 2).sum(dtype=np.float64) for f, w in zip(v, level.weights))) for v in (r, b)]
+        return (moving if left[0] < left[1] else zeros_like(level, np.float64)), scales

@@ -9,7 +9,7 @@ import numpy as np
 from glug.grids.packing import pack_parts
 from glug.physics.viscosity.boxes import with_boxes_at_jumps
 from glug.physics.viscosity.levels import ViscosityLevel, hierarchy, packed
-from glug.physics.viscosity.parts.free import with_free_parts
+from glug.physics.viscosity.parts.free import Precondition, with_free_parts
 from glug.physics.viscosity.parts.stiff import with_stiff_parts
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback
 from glug.solvers.limits import SolveLimits
@@ -64,12 +64,17 @@ def preconditioners(
     def multigrid(repeats: int = REPEATS) -> Preconditioner:
         if not levels:
             levels.extend(hierarchy(system))
-        usual = GaussSeidel(SWEEPS)
-        smoother = usual if stiff_above is None else with_boxes_at_jumps(system, usual)
-        cycle = with_free_parts(system, Multigrid(levels, smoother, repeats))
-        if stiff_above is None or not np.isfinite(stiff_above) or repeats == 0:  # what to fall back on is plain
-            return Cycle(system, cycle)
-        return Cycle(system, with_stiff_parts(system, cycle, stiff_above))
+        return Cycle(system, multigrid_cycle(levels, stiff_above, repeats))
 
     # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
     return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]
+
+
+def multigrid_cycle(levels: list[ViscosityLevel], stiff_above: float | None, repeats: int = REPEATS) -> Precondition:
+    """The cycle over a hierarchy, with boxes at jumps, free parts and stiff parts where there are any."""
+    system, usual = levels[0], GaussSeidel(SWEEPS)
+    smoother = usual if stiff_above is None else with_boxes_at_jumps(system, usual)
+    cycle = with_free_parts(system, Multigrid(levels, smoother, repeats))
+    if stiff_above is None or not np.isfinite(stiff_above) or repeats == 0:  # what to fall back on is plain
+        return cycle
+    return with_stiff_parts(system, cycle, stiff_above)

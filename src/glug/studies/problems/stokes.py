@@ -1,8 +1,8 @@
 """The Stokes problems of the solver bench by name: where the liquid is, what is solid, and how thick it is.
 
 All are in a unit box and begin with waves of a few lengths per box. `block` is the published geometry of the viscous
-bench, half a box with a ball in it; `pool` a jet that falls into a pool; `coil` a thread that has coiled up; `balls` two
-free balls; in `jumps` one half of the block is ten thousand times as thick as the other.
+bench, half a box with a ball in it; `pool` a jet that falls into a pool; `coil` a thread that has coiled up; `balls`
+two free balls; in `jumps` one half of the block is ten thousand times as thick as the other.
 """
 
 from __future__ import annotations

@@ -12,21 +12,18 @@ share no sample have a block of 6 x 6 each. Rotations are about the middle of a 
 be next to the translations, and digits lost between them.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from glug.physics.viscosity.boxes import JUMP_AT_FACE, extremes
 from glug.physics.viscosity.levels import ViscosityLevel
-from glug.physics.viscosity.parts.free import RigidMotions, label_pairs
+from glug.physics.viscosity.parts.free import Precondition, RigidMotions, label_pairs
 from glug.solvers import kernels
 from glug.solvers.cg import Vector, zeros_like
 
 MOST = 2000  # stiff parts, the largest ones; more are dust
 LEAST = 1e-6  # of the largest eigenvalue of a scaled block: smaller ones are the rounding of products in float32
-
-Precondition = Callable[[Vector, Vector, Vector], float]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,177 @@
+"""The Stokes step in 3D: rest, rigid motion, tractions, continuity, energy, and what it falls back on."""
+
+import numpy as np
+import pytest
+from setups import ball, rotation, tank
+
+from glug.errors import SceneError
+from glug.grids.regular import FACES, copied, mapped
+from glug.jit import threads
+from glug.physics.reference.stokes import assemble_stokes
+from glug.physics.stokes.saddle import StokesProblem
+from glug.physics.viscosity.strain_rows import strain_rows
+from glug.scene import load
+from glug.simulation import Simulation
+from glug.simulation.stages import stokes as stage
+from glug.solvers.limits import SolveLimits
+
+PRESSURE = SolveLimits(1e-5, 200)  # the pressure's tolerance in scenes
+EXACT = SolveLimits(1e-6, 200)
+CENTRE = (0.51, 0.48, 0.5)  # of the ball
+
+
+def falling(grid):
+    velocity = grid.staggered()
+    velocity[1][:] = -1.0
+    return velocity
+
+
+def fastest_below(grid, velocity, height):
+    return max(float(np.abs(u[grid.points(FACES[a])[..., 1] < height]).max()) for a, u in enumerate(velocity))
+
+
+@pytest.mark.parametrize("diffusion", [0.1, 100.0])
+def test_liquid_rests_over_a_slope(diffusion):
+    grid, phi, solid = tank()
+    velocity = falling(grid)
+    _, stats = StokesProblem.build(grid, phi, solid, diffusion).solve(velocity, PRESSURE)
+    assert stats.converged
+    assert fastest_below(grid, velocity, 0.537) <= 1e-5  # g dt = 1
+
+
+def test_it_would_creep_if_pressure_pushed_on_closed_parts_of_faces():
+    grid, phi, solid = tank()
+    problem = StokesProblem.build(grid, phi, solid, 0.1)
+    for m, area in zip(problem.viscous.mass, solid.area):
+        np.divide(m, area, out=m, where=area > 0)
+    velocity = falling(grid)
+    problem.solve(velocity, PRESSURE)
+    assert fastest_below(grid, velocity, 0.537) > 1e-2
+
+
+@pytest.mark.parametrize("diffusion", [1.0, 1000.0])
+def test_a_free_ball_keeps_turning(diffusion):
+    grid, phi, solid = ball()
+    velocity = rotation(grid, (1.0, -2.0, 0.5), CENTRE)
+    before = copied(velocity)
+    problem = StokesProblem.build(grid, phi, solid, diffusion)
+    problem.solve(velocity, EXACT)
+    wet = mapped(lambda m: m > 0.01, problem.viscous.mass)
+    assert max(float(np.abs(u - v)[w].max()) for u, v, w in zip(velocity, before, wet)) < 1e-5
+    velocity[0][:] = grid.points(FACES[0])[..., 1]  # what is no rigid motion changes
+    velocity[1][:], velocity[2][:] = 0.0, 0.0
+    before = copied(velocity)
+    problem.solve(velocity, EXACT)
+    assert max(float(np.abs(u - v)[w].max()) for u, v, w in zip(velocity, before, wet)) > 1e-2
+
+
+def test_a_traction_holds_a_uniform_strain():
+    grid, phi, solid = ball(24)
+    problem = StokesProblem.build(grid, phi, solid, 50.0)
+    x, y, z = (grid.points(FACES[a])[..., a] - CENTRE[a] for a in range(3))
+    stretched = tuple(c.astype(np.float32) for c in (x, -0.25 * y, -0.75 * z))
+    viscous = problem.viscous
+    rows = strain_rows(grid, solid, viscous.solid_faces, viscous.weights, every=True)
+    strains = rows.matrix() @ np.concatenate([u.ravel() for u in stretched]).astype(np.float64)
+    force = rows.matrix().T @ (rows.stiffness * strains)
+    parts = np.split(force, rows.offsets()[1:-1])
+    pull = [f.reshape(u.shape) for f, u in zip(parts, stretched)]  # what the surface bears to keep this strain
+    deep = 0.3 - 2.5 / 24
+    inside = mapped(lambda offset: np.linalg.norm(grid.points(offset) - CENTRE, axis=-1) < deep, FACES)
+    assert max(np.abs(f[i]).max() for f, i in zip(pull, inside)) < 1e-3 * max(np.abs(f).max() for f in pull)
+    pushed = [np.divide(f, m, out=np.zeros_like(f), where=m > 0) for f, m in zip(pull, viscous.mass)]
+    velocity = mapped(lambda u, a: (u + a).astype(np.float32), stretched, pushed)
+    problem.solve(velocity, EXACT)
+    wet = mapped(lambda m: m > 0.01, viscous.mass)
+    assert max(float(np.abs(u - v)[w].max()) for u, v, w in zip(velocity, stretched, wet)) < 1e-5
+    velocity = copied(stretched)  # without it the strain dies down
+    problem.solve(velocity, EXACT)
+    assert max(float(np.abs(u)[w].max()) for u, w in zip(velocity, wet)) < 0.2 * 0.3
+
+
+def random_velocity(grid, seed=0):
+    rng = np.random.default_rng(seed)
+    return mapped(lambda u: rng.normal(size=u.shape).astype(np.float32), grid.staggered())
+
+
+@pytest.mark.parametrize("diffusion", [0.1, 1000.0])
+def test_what_is_left_of_the_divergence_is_the_tolerance_and_energy_falls(diffusion):
+    grid, phi, solid = tank()
+    problem = StokesProblem.build(grid, phi, solid, diffusion)
+    velocity = random_velocity(grid)
+    _, B, faces, _ = assemble_stokes(problem)
+
+    def flat(u):
+        return np.concatenate([c.ravel() for c in u]).astype(np.float64)[faces]
+
+    before, mass = flat(velocity), flat(problem.viscous.mass)
+    problem.solve(velocity, PRESSURE)
+    after = flat(velocity)
+    # Velocities are float32: 1e-7 of them, times six faces.
+    assert np.abs(B @ after).max() <= 1e-5 * np.abs(B @ before).max() + 6e-7 * np.abs(after).max()
+    assert mass @ after**2 < mass @ before**2
+
+
+def test_closed_liquid_knows_its_pressure_up_to_a_constant():
+    grid, phi, solid = tank(16)
+    full = np.full_like(phi, -1.0)
+    problem = StokesProblem.build(grid, full, solid, 10.0)
+    assert problem.closed is not None and StokesProblem.build(grid, phi, solid, 10.0).closed is None
+    velocity = falling(grid)
+    q, stats = problem.solve(velocity, PRESSURE)
+    assert stats.converged and stats.imbalance == 0.0
+    assert fastest_below(grid, velocity, np.inf) <= 1e-5
+    assert abs(q[problem.closed >= 0].mean()) < 1e-3 * np.abs(q).max()
+
+
+def test_threads_do_not_change_bits():
+    grid, phi, solid = tank()
+    found = []
+    for count in (1, 2):
+        with threads(count):
+            velocity = random_velocity(grid)
+            StokesProblem.build(grid, phi, solid, 10.0).solve(velocity, PRESSURE)
+        found.append(velocity)
+    assert all(np.array_equal(u, v) for u, v in zip(*found))
+
+
+# -- scenes --------------------------------------------------------------------------------------------------
+
+BLOCK = {
+    "domain": {"size": [0.1, 0.1, 0.1], "resolution": 12},
+    "time": {"fps": 24, "frames": 1},
+    "liquids": {"honey": {"density": 1400.0, "viscosity": 10.0}},
+    "volumes": [{"shape": {"kind": "box", "lower": [0, 0, 0], "upper": [0.05, 0.06, 0.07]}, "liquid": "honey"}],
+    "solver": {"coupling": "stokes"},
+}
+
+
+def test_what_does_not_converge_is_solved_assembled_and_says_so(monkeypatch):
+    def useless(problem):
+        return [lambda: lambda r, z: [np.copyto(a, 0.0 * b) for a, b in zip(z, r)]]
+
+    monkeypatch.setattr(StokesProblem, "preconditioners", useless)
+    monkeypatch.setattr(stage, "LARGEST_ASSEMBLED", 10**6)
+    stats = list(Simulation(load(BLOCK)).run())[-1].stats
+    assert any("assembled" in line for s in stats for line in s.warnings)
+    assert all(s.solves["stokes"].converged for s in stats)
+    monkeypatch.setattr(stage, "LARGEST_ASSEMBLED", 0)
+    stats = list(Simulation(load(BLOCK)).run())[-1].stats
+    assert any("not converged" in line for s in stats for line in s.warnings)
+    assert not all(s.solves["stokes"].converged for s in stats)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        ({"solver.viscosity": "octree"}, "a tree has only velocities"),
+        ({"solver.air": "constraint"}, "'constraint' does not go with"),
+        ({"domain.sides": {"left": "slip"}}, "'slip'"),
+        ({"domain.slip_length": "free"}, "slip_length"),
+        ({"domain.walls": "separating"}, "'separating'"),
+        ({"solver.tiles": 16}, "tiles belong to the pressure solve"),
+    ],
+)
+def test_stokes_refuses_what_it_cannot_do(overrides, words):
+    with pytest.raises(SceneError, match=words):
+        load("honey-coil", {"solver.coupling": "stokes", **overrides})
