@@ -145,6 +145,10 @@ BENCHES: Mapping[str, Entry] = {
         "glug.studies.bench.solves.separation", "projection between walls that let go, beside ordinary ones"
     ),
     "step": Entry("glug.studies.bench.step", "dam-break: seconds per stage, scaling with threads, memory"),
+    "stokes-solve": Entry(
+        "glug.studies.bench.solves.stokes",
+        "pressure and viscosity in one solve, beside three and assembled ones",
+    ),
     "tiles": Entry("glug.studies.bench.solves.tiles", "projection of a deep pool with affine tiles and without"),
     "view": Entry(
         "glug.studies.bench.view", "the browser viewer: first picture, scrubbing, memory, cost to a simulation"

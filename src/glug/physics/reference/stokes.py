@@ -12,6 +12,7 @@ from glug.grids.regular import Staggered
 from glug.physics.stokes.saddle import StokesProblem
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.solvers.assembled.krylov import solve_general
+from glug.solvers.cg import Vector
 from glug.solvers.stats import SolveStats
 
 
@@ -21,9 +22,35 @@ def assemble_stokes(problem: StokesProblem) -> tuple[sparse.csr_matrix, sparse.c
     solid = replace(viscous.solid, velocity=viscous.known_walls)
     rows = strain_rows(problem.grid, solid, viscous.solid_faces, viscous.weights, every=True)
     A, diagonal = rows.assemble(viscous.held_mass, viscous.added())
-    faces = np.flatnonzero(np.concatenate([d.ravel() for d in diagonal]))
+    faces = np.flatnonzero(_flat(diagonal))
     cells = np.flatnonzero(problem.level.schur.liquid)
     return A.tocsr(), flux_matrix(problem.level.flux)[cells][:, faces].tocsr(), faces, cells
+
+
+def stress_form(problem: StokesProblem, velocity: Staggered) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """The same step for stresses and pressures, without the velocity (Batty 2010, eq. 4.41): matrix, right-hand side.
+
+    With rows R = [E; B] it is C + R M^-1 R', C = 1 / (K V) for stresses and 0 for pressures: positive, or nearly so.
+    """
+    viscous = problem.viscous
+    solid = replace(viscous.solid, velocity=viscous.known_walls)
+    rows = strain_rows(problem.grid, solid, viscous.solid_faces, viscous.weights, every=True)
+    _, B, faces, cells = assemble_stokes(problem)
+    R = sparse.vstack([rows.matrix()[:, faces], B]).tocsr()
+    mass, u = (
+        np.concatenate([f.ravel() for f in field]).astype(np.float64)[faces] for field in (viscous.mass, velocity)
+    )
+    compliance = np.concatenate([1.0 / rows.stiffness, np.zeros(len(cells))])
+    b, _ = problem.right_hand_side(velocity)
+    known = np.concatenate([rows.known, -_flat(b[3:])[cells]])
+    used = np.diff(R.indptr) > 0
+    R = R[used]
+    return (sparse.diags(compliance[used]) + R @ sparse.diags(1.0 / mass) @ R.T).tocsr(), R @ u + known[used]
+
+
+def _flat(fields: Vector) -> np.ndarray:
+    """All samples end to end, float64."""
+    return np.concatenate([f.ravel() for f in fields]).astype(np.float64)
 
 
 def flux_matrix(flux: Staggered) -> sparse.csr_matrix:
@@ -50,8 +77,7 @@ def reference_stokes(
     begin = time.perf_counter()
     A, B, faces, cells = assemble_stokes(problem)
     b, _ = problem.right_hand_side(velocity, target)
-    right = np.concatenate([u.ravel() for u in b[:3]]).astype(np.float64)[faces]
-    right = np.concatenate([right, b[3].ravel().astype(np.float64)[cells]])
+    right = np.concatenate([_flat(b[:3])[faces], _flat(b[3:])[cells]])
     keep = np.ones(len(right), np.bool_)
     if problem.closed is not None:
         part = problem.closed.ravel()[cells]

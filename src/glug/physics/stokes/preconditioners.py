@@ -57,11 +57,11 @@ class CoupledSweeps:
 class Monolithic:
     """One V-cycle for all unknowns; the rigid motions of free parts, which have no divergence, are solved for apart."""
 
-    name = "monolithic"
-
     def __init__(self, level: StokesLevel, closed: np.ndarray | None):
         levels = hierarchy(level)
-        self._cycle = Multigrid(levels, CoupledSweeps(), REPEATS, SaddleBottom(levels[-1]))
+        with threads_for(levels[-1].unknowns):
+            bottom = SaddleBottom(levels[-1])
+        self._cycle = Multigrid(levels, CoupledSweeps(), REPEATS, bottom)
         self._level, self._scratch = level, zeros_like(level)
         self._balance = None if closed is None else Balanced(lambda *_: 0.0, level.schur, closed)
         self._whole = with_free_parts(level.viscous, self._velocity)
@@ -84,8 +84,6 @@ class Monolithic:
 
 class BlockTriangular:
     """A viscous cycle, then a pressure cycle."""
-
-    name = "block triangular"
 
     def __init__(self, level: StokesLevel, closed: np.ndarray | None, stiff_above: float | None):
         viscous = level.viscous
