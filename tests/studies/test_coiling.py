@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.studies.validate.coiling import JetPath, find_jet, jet_path, reversals
+from glug.studies.validate.coiling import JetPath, Rotation, find_jet, jet_path, longest_stretch, reversals
 
 DX = 0.01
 
@@ -39,6 +39,28 @@ def test_three_turns_of_a_coil_reverse_about_six_times():
     path = follow(swing=0.03)
     assert path.direction_changes in (5, 6)
     assert path.span == pytest.approx(2 * 0.03, rel=0.35)
+
+
+def test_three_turns_go_round_one_way_at_their_rate_and_radius():
+    rotation = Rotation.of(follow(swing=0.03), fps=24)
+    assert -rotation.turns == pytest.approx(3.0, abs=0.3)  # from x towards z: against the y axis
+    assert rotation.frequency == pytest.approx(24 / 12, rel=0.1)
+    assert rotation.radius == pytest.approx(0.03, rel=0.35)  # two cells above the heap
+    assert rotation.frames_per_turn == pytest.approx(12, rel=0.1)
+
+
+def test_a_fold_does_not_go_round():
+    along = 0.03 * np.sin(2.0 * np.pi * np.arange(60) / 12)
+    wobble = 1e-4 * np.random.default_rng(0).normal(size=60)
+    path = JetPath(np.arange(60), np.column_stack([along, wobble]), DX)
+    assert path.direction_changes >= 8
+    assert abs(Rotation.of(path, fps=24).turns) < 3.0
+
+
+def test_the_longest_stretch_ends_where_the_signal_goes_back():
+    up, down = np.linspace(0.0, 4.0, 41), np.linspace(4.0, 1.0, 31)
+    assert longest_stretch(np.concatenate([up, down]), 0.5) == (0, 40)
+    assert longest_stretch(np.concatenate([down, up]), 0.5) == (31, 71)
 
 
 def test_a_straight_jet_never_reverses():

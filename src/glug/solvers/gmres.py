@@ -138,9 +138,9 @@ def flexible_gmres(
 
     def worst() -> float:
         system.residual(b, x, r)
-        found = max((float(np.abs(f).max()) / s for f, s in zip(r, scales) if s > 0.0), default=0.0)
+        found = float(np.max([np.abs(f).max() / s for f, s in zip(r, scales) if s != 0.0], initial=0.0))
         if not np.isfinite(found):
-            raise SolverError(f"{system.name}: the solution is not finite")
+            raise SolverError(f"{system.name}: the residual is not finite")
         history.append(found)
         return found
 

@@ -37,6 +37,7 @@ from glug.solvers.gmres import flexible_gmres
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
+ROUNDING = 1e-7  # of a float32
 PATIENCE = 60  # iterations after which a preconditioner is given up for the next
 Precondition = Callable[[Vector, Vector], None]
 
@@ -174,14 +175,19 @@ class StokesProblem:
 
     def start(self, b: Vector, velocity: Staggered, limits: SolveLimits) -> tuple[Vector, list[float]]:
         """What the iteration begins with, u* or rest, whichever leaves less; and, by field, what residuals are
-        relative to: the force M u*, and the flux that u* leaves.
+        relative to: the force M u*, and the flux that u* leaves, but no less than rounded velocities can tell.
         """
         level = self.level
         faces = (np.where(m > 0, u, np.float64(0.0)) for m, u in zip(level.mask, velocity))
         moving = (*faces, np.zeros(self.phi.shape))
         r = zeros_like(level)
         level.residual(b, moving, r)
-        force, flux = (max(float(np.abs(f).max(initial=0.0)) for f in part) for part in (b[:3], r[3:]))
-        scales = [max(force, limits.floor)] * 3 + [max(flux, limits.floor)]
+        force, flux, speed = (largest(part) for part in (b[:3], (r[3], b[3]), moving))
+        scales = [max(force, limits.floor)] * 3 + [max(flux, limits.floor, ROUNDING / limits.tolerance * speed)]
         left = [float(sum(((f * w) ** 2).sum(dtype=np.float64) for f, w in zip(v, level.weights))) for v in (r, b)]
         return (moving if left[0] < left[1] else zeros_like(level, np.float64)), scales
+
+
+def largest(fields: Vector) -> float:
+    """The largest magnitude."""
+    return max(float(np.abs(f).max(initial=0.0)) for f in fields)

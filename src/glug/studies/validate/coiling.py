@@ -1,4 +1,4 @@
-"""Does a poured jet fold or coil? Counts how often it swings the other way, in a finished run.
+"""Does a poured jet fold or coil? Counts how often it swings the other way and follows it round, in a finished run.
 
 Just above the pile the jet's axis is the lateral (x, z) centroid of the particles in a thin layer. A stable
 jet keeps it in place; a folding one moves it to and fro, a coiling one in circles. Seen along the direction
@@ -7,6 +7,12 @@ point by more than half a cell, so that the scatter of the particles does not.
 
 The pile grows, so the layer rises with it; from one frame to the next the axis is compared at one height,
 or a leaning jet would seem to move. Frames in which the jet has not landed or is torn are left out.
+
+Rotation. The direction in which the axis moves turns with the coil, wherever its middle is; its angle is unwrapped from
+frame to frame. `coil_turns_one_way` are the turns of the longest stretch that never goes back by more than `BACK`
+turns, positive about the y axis; `coil_frequency` [1/s] and `coil_radius` [m] are those of this stretch. A jet that
+folds turns by half and back. Frames must be dense: with fewer than `PER_TURN` in a turn the sense of a rotation is a
+guess, and the rows of rotation are left out. `--set time.fps=96` is enough for `honey-coil`.
 """
 
 from dataclasses import dataclass
@@ -24,6 +30,8 @@ PILE = 3.0  # a slab (one cell high) with this many times the jet's particles be
 LAYER = 3  # slabs over which the axis is averaged
 TORN = 4  # particles in a slab, half of what one cell is seeded with; fewer, and the jet is torn there
 HYSTERESIS = 0.5  # cells
+BACK = 0.75  # turns
+PER_TURN = 5  # frames
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,45 @@ class JetPath:
     def span(self) -> float:
         """How far the axis wanders along that direction [m]."""
         return float(np.ptp(_principal(self.axis))) if len(self.axis) else 0.0
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """The longest stretch of a jet's path that goes round one way."""
+
+    turns: float  # positive about the y axis
+    frequency: float  # [1/s]
+    radius: float  # [m]
+    frames_per_turn: float
+
+    @classmethod
+    def of(cls, path: JetPath, fps: float) -> "Rotation":
+        if len(path.axis) < 3:
+            return cls(0.0, 0.0, 0.0, 0.0)
+        step = np.diff(path.axis, axis=0)
+        phase = np.unwrap(np.arctan2(-step[:, 1], step[:, 0])) / (2.0 * np.pi)  # (x, z) is left-handed about y
+        begin, end = longest_stretch(phase, BACK)
+        turns = float(phase[end] - phase[begin])
+        count, seconds = end - begin, (path.frames[end] - path.frames[begin]) / fps
+        if turns == 0.0:
+            return cls(0.0, 0.0, 0.0, 0.0)
+        length = float(np.linalg.norm(step[begin:end], axis=1).sum())
+        return cls(turns, abs(turns) / seconds, length / (2.0 * np.pi * abs(turns)), count / abs(turns))
+
+
+def longest_stretch(phase: np.ndarray, back: float) -> tuple[int, int]:
+    """First and last index between which a signal changes most without going back by more than `back`."""
+    best = (0, 0)
+    for sign in (1.0, -1.0):
+        begin = high = 0
+        for n, value in enumerate(sign * phase):
+            if value > sign * phase[high]:
+                high = n
+                if value - sign * phase[begin] > abs(phase[best[1]] - phase[best[0]]):
+                    best = (begin, n)
+            elif sign * phase[high] - value > back or value < sign * phase[begin]:
+                begin = high = n
+    return best
 
 
 def find_jet(position: np.ndarray, dx: float, floor: float) -> Jet | None:
@@ -135,7 +182,16 @@ def study(options: StudyOptions) -> list[StudyRow]:
     def row(quantity: str, value: float) -> StudyRow:
         return StudyRow("coiling", scene.name, scene.domain.resolution, quantity, "value", value)
 
+    rotation = Rotation.of(path, scene.time.fps)
+    dense = rotation.frames_per_turn >= PER_TURN
+    round_ = [
+        row("coil_turns_one_way", rotation.turns),
+        row("coil_frequency", rotation.frequency),
+        row("coil_radius", rotation.radius),
+    ]
     return [
+        *(round_ if dense else ()),
+        row("frames_per_turn", rotation.frames_per_turn),
         row("jet_direction_changes", path.direction_changes),
         row("jet_axis_span_cells", path.span / path.dx),
         row("frames_followed", len(path.frames)),
