@@ -124,6 +124,34 @@ def test_closed_liquid_knows_its_pressure_up_to_a_constant():
     assert abs(q[problem.closed >= 0].mean()) < 1e-3 * np.abs(q).max()
 
 
+def test_layers_of_two_densities_rest():
+    grid, phi, solid = tank()
+    density = mapped(lambda o: np.where(grid.points(o)[..., 1] < 0.4, 5.0, 1.0).astype(np.float32), FACES)
+    velocity = falling(grid)
+    StokesProblem.build(grid, phi, solid, 1.0, density).solve(velocity, PRESSURE)
+    assert fastest_below(grid, velocity, 0.537) <= 1e-5
+
+
+def test_block_triangular_takes_few_iterations_around_cut_cells():
+    grid, phi, solid = tank()
+    problem = StokesProblem.build(grid, phi, solid, 100.0)
+    _, stats = problem.solve(random_velocity(grid), EXACT, choices=[problem.block_triangular])
+    assert stats.converged and stats.iterations <= 30
+    cycle = problem.block_triangular()
+    cycle._thick = 0.01 * cycle._thick  # as if cells gave way a hundred times less
+    _, stats = problem.solve(random_velocity(grid), EXACT, choices=[lambda: cycle])
+    assert stats.iterations > 40
+
+
+def test_jumps_of_viscosity_converge():
+    grid, phi, solid = tank()
+    y = grid.points((0.5, 0.5, 0.5))[..., 1]
+    diffusion = np.where(y < 0.4, 1000.0, 0.1).astype(np.float32)
+    problem = StokesProblem.build(grid, phi, solid, diffusion)
+    _, stats = problem.solve(random_velocity(grid), EXACT, choices=[problem.block_triangular])
+    assert stats.converged and stats.iterations <= 60
+
+
 def test_threads_do_not_change_bits():
     grid, phi, solid = tank()
     found = []

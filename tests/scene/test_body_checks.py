@@ -77,7 +77,7 @@ def test_a_closed_mesh_is_a_body(tmp_path) -> None:
 
 def test_stokes_in_one_solve_does_not_take_bodies() -> None:
     flat = {"name": "disc", "shape": {"kind": "sphere", "centre": [0.5, 0.5], "radius": 0.1}, "density": 100.0}
-    with pytest.raises(SceneError, match="rigid bodies"):
+    with pytest.raises(SceneError, match="bodies move freely"):
         glug.load(
             {
                 "domain": {"size": [1.0, 1.0], "resolution": 16},

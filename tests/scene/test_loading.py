@@ -157,8 +157,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"solver.pressure": "magic"}, f"solver.pressure: 'magic' is not valid; valid: {VALID_PRESSURE}"),
     ({"solver.coupling": "fast"}, "solver.coupling: 'fast' is not valid; valid: 'split' or 'stokes'"),
     (
-        {"solver.coupling": "stokes"},
-        "solver.coupling: 'stokes' is available in 2D scenes only; valid here: 'split'",
+        {"solver.coupling": "stokes", "solver.viscosity": "octree"},
+        "solver.viscosity: 'stokes' needs velocities and pressures on one grid, and a tree has only velocities; "
+        "valid with it: 'auto', 'multigrid'",
     ),
     (
         {"solver.tiles": 16, "solver.pressure": "ic-cg"},

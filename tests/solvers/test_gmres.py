@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from glug.errors import SolverError
-from glug.solvers.gmres import RESTART, flexible_gmres
 from glug.solvers.limits import SolveLimits
+from glug.solvers.saddle.gmres import RESTART, flexible_gmres
 
 
 class Dense:

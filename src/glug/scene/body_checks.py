@@ -20,7 +20,10 @@ def check_bodies(scene: Scene) -> None:
     """An error that names the key if a body cannot begin where it is."""
     bodies = [(i, s) for i, s in enumerate(scene.solids) if s.free]
     if bodies and scene.solver.coupling == "stokes":
-        raise fail("'stokes' does not move rigid bodies; valid with them: 'split'", "solver.coupling")
+        raise fail(
+            "'stokes' takes the motion of solids as known, but bodies move freely; valid with them: 'split'",
+            "solver.coupling",
+        )
     for i, body in bodies:
         _check_place(scene, i, body)
         if scene.domain.dim == 2 and (any(body.spin[:2]) or any(body.launch[2:])):

@@ -83,7 +83,7 @@ class Solver(Model):
     )
     octree: Octree = Octree()
     coupling: Literal["split", "stokes"] = Field(
-        default="split", description="pressure and viscosity one after the other, or (2D) in one solve"
+        default="split", description="pressure and viscosity one after the other, or in one solve"
     )
     air: Literal["vacuum", "constraint", "affine", "two-phase"] = Field(
         default="vacuum",

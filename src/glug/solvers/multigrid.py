@@ -15,7 +15,6 @@ from glug.solvers import kernels, kernels_bottom
 from glug.solvers.cg import Vector, zeros_like
 
 BOTTOM = 400  # unknowns that a dense factorisation takes in a millisecond
-GIVE = 1e-6  # of the Schur complement of a saddle point, for what else nothing fixes
 UNFIXED = 1e-6  # of the diagonal: constants that cost less are not fixed, as far as float32 can tell
 
 
@@ -166,34 +165,6 @@ class DirectBottom:
         solution = self._solve(self._gather(b))
         for a, index, part in zip(x, self._index, self._parts):
             a.ravel()[index] = solution[part]
-
-
-class SaddleBottom(DirectBottom):
-    """The same for a saddle point [A B'; B 0], whose multipliers are the last field."""
-
-    def _factorise(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        from scipy.linalg import lu_factor, lu_solve
-
-        begin = self._parts[-1].start
-        matrix[begin:, begin:] -= held_multipliers(matrix[:begin, :begin].diagonal(), matrix[begin:, :begin])
-        factor = lu_factor(matrix, check_finite=False)
-        return lambda b: lu_solve(factor, b, check_finite=False)
-
-
-def held_multipliers(diagonal: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """What to take from the block of the multipliers so that it has an inverse: where a part of them knows its
-    solution up to a constant, a weight on their mean, as in `hold_constants`.
-    """
-    from scipy.sparse.csgraph import connected_components
-
-    schur = (B / diagonal) @ B.T
-    held = np.diag(GIVE * schur.diagonal())
-    count, label = connected_components(schur != 0.0, directed=False)
-    for part in range(count):
-        mine = np.flatnonzero(label == part)
-        if np.abs(B[mine].sum(axis=0)).max() <= UNFIXED * np.abs(B[mine]).max():
-            held[np.ix_(mine, mine)] += schur[mine, mine].mean() / len(mine)
-    return held
 
 
 def hold_constants(matrix: np.ndarray) -> np.ndarray:

@@ -23,7 +23,8 @@ from glug.physics.viscosity.preconditioners import multigrid_cycle
 from glug.solvers import kernels as vectors
 from glug.solvers.balance import Balanced
 from glug.solvers.cg import Vector, zeros_like
-from glug.solvers.multigrid import Multigrid, SaddleBottom
+from glug.solvers.multigrid import Multigrid
+from glug.solvers.saddle.bottom import SaddleBottom
 from glug.solvers.smoothers import GaussSeidel
 
 SWEEPS, PRESSURE_SWEEPS, REPEATS = 2, 2, 1

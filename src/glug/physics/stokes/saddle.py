@@ -33,8 +33,8 @@ from glug.physics.stokes.preconditioners import BlockTriangular, Monolithic
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.weights import LEAST_MASS, empty_border
 from glug.solvers.cg import Vector, zeros_like
-from glug.solvers.gmres import flexible_gmres
 from glug.solvers.limits import SolveLimits
+from glug.solvers.saddle.gmres import flexible_gmres
 from glug.solvers.stats import SolveStats
 
 ROUNDING = 1e-7  # of a float32

@@ -114,6 +114,28 @@ class Basis:
         return total
 
 
+class Extension:
+    """What extends a basis: an image of its last vector under the preconditioner, and the product with that."""
+
+    def __init__(self, system: LinearSystem, precondition: Callable[[Vector, Vector], None], unknowns: Unknowns):
+        self._system, self._precondition, self._unknowns = system, precondition, unknowns
+        self._r, self._z, self._q = zeros_like(system), zeros_like(system), zeros_like(system)
+        self._exact = zeros_like(system, np.float64)
+
+    def __call__(self, basis: Basis) -> bool:
+        """False when there is nothing new in it."""
+        unknowns, r = self._unknowns, self._r
+        unknowns.scatter(basis.vectors[-1] / unknowns.weight, r)
+        self._precondition(r, self._z)
+        image = unknowns.gather(self._z)
+        unknowns.scatter(image, self._exact)
+        for f in r:
+            f.fill(0.0)
+        # Minus the product, in float64: in float32 stiff rows would lose what is smooth.
+        self._system.residual(r, self._exact, self._q)
+        return basis.extend(image, unknowns.gather(self._q) * -unknowns.weight)
+
+
 def flexible_gmres(
     system: LinearSystem,
     precondition: Callable[[Vector, Vector], None],
@@ -123,46 +145,34 @@ def flexible_gmres(
     *,
     scales: Sequence[float],
     weights: Vector,
-    residuals: list[float] | None = None,
 ) -> SolveStats:
     """Solve K x = b, starting from `x` (float64, overwritten), until |b - K x|_inf <= tolerance scale in every field.
 
     `precondition(r, z)` writes an approximation of K^-1 r into z. The basis is orthogonal in residuals times `weights`.
-    `residuals` collects the largest residual over its scale, recomputed whenever a basis is done.
     """
     begin = time.perf_counter()
-    unknowns = Unknowns(system.mask, weights)
-    r, z, q = zeros_like(system), zeros_like(system), zeros_like(system)
-    exact = zeros_like(system, np.float64)
-    history = [] if residuals is None else residuals
+    unknowns, r = Unknowns(system.mask, weights), zeros_like(system)
+    extend = Extension(system, precondition, unknowns)
 
     def worst() -> float:
         system.residual(b, x, r)
         found = float(np.max([np.abs(f).max() / s for f, s in zip(r, scales) if s != 0.0], initial=0.0))
         if not np.isfinite(found):
             raise SolverError(f"{system.name}: the residual is not finite")
-        history.append(found)
         return found
 
-    iteration = 0
+    iterations = 0
     with threads_for(system.unknowns), dense_on_one_thread():
         left, stuck = worst(), False
-        while left > limits.tolerance and iteration < limits.max_iterations and not stuck:
+        while left > limits.tolerance and iterations < limits.max_iterations and not stuck:
             basis = Basis(unknowns.gather(r) * unknowns.weight)
             goal = basis.estimate * max(CLOSER * limits.tolerance / left, TRUST)
-            more = True
-            while more and basis.estimate > goal and len(basis.images) < RESTART and iteration < limits.max_iterations:
-                unknowns.scatter(basis.vectors[-1] / unknowns.weight, r)
-                precondition(r, z)
-                image = unknowns.gather(z)
-                unknowns.scatter(image, exact)
-                for f in r:
-                    f.fill(0.0)
-                system.residual(r, exact, q)  # minus the product: in float32, stiff rows would lose what is smooth
-                more = basis.extend(image, unknowns.gather(q) * -unknowns.weight)
-                iteration += 1
+            most, more = min(RESTART, limits.max_iterations - iterations), True
+            while more and basis.estimate > goal and len(basis.images) < most:
+                more = extend(basis)
+            iterations += max(len(basis.images), 1)
             unknowns.add(basis.combination(), x)
             before, left = left, worst()
             stuck = left > STUCK * before
     seconds = time.perf_counter() - begin
-    return SolveStats(system.name, system.unknowns, iteration, left, seconds, left <= limits.tolerance)
+    return SolveStats(system.name, system.unknowns, iterations, left, seconds, left <= limits.tolerance)
