@@ -1,9 +1,11 @@
 """The measure of a coiling jet, on jets made of points whose swings are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from glug.studies.validate.coiling import JetPath, Rotation, find_jet, jet_path, longest_stretch, reversals
+from glug.studies.validate.coiling import JetPath, Rotation, Thread, find_jet, jet_path, longest_stretch, reversals
 
 DX = 0.01
 
@@ -47,6 +49,14 @@ def test_three_turns_go_round_one_way_at_their_rate_and_radius():
     assert rotation.frequency == pytest.approx(24 / 12, rel=0.1)
     assert rotation.radius == pytest.approx(0.03, rel=0.35)  # two cells above the heap
     assert rotation.frames_per_turn == pytest.approx(12, rel=0.1)
+
+
+def test_rates_of_coiling_scale_as_their_balances_do():
+    thread = Thread(flow=1e-5, radius=0.003, fall=0.1, viscosity=0.03, gravity=9.81)
+    finer = replace(thread, radius=0.0015)
+    ratio = {name: finer.rates[name] / rate for name, rate in thread.rates.items()}
+    assert ratio == pytest.approx({"viscous": 2.0**2, "gravitational": 2.0**2, "inertial": 2.0 ** (10 / 3)})
+    assert thread.rates["viscous"] == pytest.approx(1e-5 / (0.1 * 9e-6) / (2.0 * np.pi))
 
 
 def test_a_fold_does_not_go_round():

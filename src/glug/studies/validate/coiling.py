@@ -13,6 +13,14 @@ frame to frame. `coil_turns_one_way` are the turns of the longest stretch that n
 turns, positive about the y axis; `coil_frequency` [1/s] and `coil_radius` [m] are those of this stretch. A jet that
 folds turns by half and back. Frames must be dense: with fewer than `PER_TURN` in a turn the sense of a rotation is a
 guess, and the rows of rotation are left out. `--set time.fps=96` is enough for `honey-coil`.
+
+Beside them are the rates [1/s] at which a thread of radius a, flow Q and fall H coils where viscosity alone, viscosity
+against weight or viscosity against inertia set it (Ribe 2004; Maleki et al. 2004), up to factors of order one:
+
+    viscous  Q / (H a^2)      gravitational  (g Q^3 / (nu a^8))^(1/4)      inertial  (Q^4 / (nu a^10))^(1/3)
+
+over 2 pi, with a that of the thinnest slab above the pile (next to it the thread bends), H from the pile to the top of
+the jet and Q what the liquid grows by. Only exponents can be compared: how a rate changes with a height or a flow.
 """
 
 from dataclasses import dataclass
@@ -22,7 +30,7 @@ import numpy as np
 
 from glug.errors import InputError
 from glug.output import RunFolder
-from glug.scene import load
+from glug.scene import Scene, load
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 
@@ -89,6 +97,44 @@ class Rotation:
             return cls(0.0, 0.0, 0.0, 0.0)
         length = float(np.linalg.norm(step[begin:end], axis=1).sum())
         return cls(turns, abs(turns) / seconds, length / (2.0 * np.pi * abs(turns)), count / abs(turns))
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A jet that coils, in SI units."""
+
+    flow: float  # [m3/s]
+    radius: float  # where it is thinnest, above the pile [m]
+    fall: float  # from the top of the jet to the pile [m]
+    viscosity: float  # kinematic [m2/s]
+    gravity: float  # [m/s2]
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Of coiling [1/s], by what sets them."""
+        q, a, nu = self.flow, self.radius, self.viscosity
+        angular = {
+            "viscous": q / (self.fall * a**2),
+            "gravitational": (self.gravity * q**3 / (nu * a**8)) ** 0.25,
+            "inertial": (q**4 / (nu * a**10)) ** (1.0 / 3.0),
+        }
+        return {name: rate / (2.0 * np.pi) for name, rate in angular.items()}
+
+
+def thread_of(jets: dict[int, Jet], volumes: dict[int, float], scene: Scene) -> Thread:
+    """The thread over all frames with a jet; `volumes` [m3] are the liquid's by frame."""
+    dx, frames = scene.domain.dx, list(jets)
+    seconds = (frames[-1] - frames[0]) / scene.time.fps
+    flow = (volumes[frames[-1]] - volumes[frames[0]]) / seconds
+    liquid = next(iter(scene.liquids.values()))
+    share = [volumes[f] / len(jets[f].position) for f in frames]
+    count = [np.bincount(j.slab)[j.above_pile : -2].min() for j in jets.values()]  # the last slabs are not full
+    radius = np.sqrt(np.mean(np.multiply(share, count)) / (np.pi * dx))
+    fall = dx * float(np.mean([j.slab.max() + 1 - j.above_pile for j in jets.values()]))
+    gravity = float(np.linalg.norm(scene.gravity))
+    place = jets[frames[-1]].position[:1]
+    viscosity = float(liquid.viscosity.at(place, np.full(1, liquid.temperature))[0])
+    return Thread(flow, float(radius), fall, viscosity / liquid.density, gravity)
 
 
 def longest_stretch(phase: np.ndarray, back: float) -> tuple[int, int]:
@@ -175,7 +221,8 @@ def study(options: StudyOptions) -> list[StudyRow]:
     assert options.run is not None
     folder = RunFolder(options.run)
     scene = load(options.run / "scene.toml")
-    path = jet_path(jets_of_run(folder, scene.domain.dx), scene.domain.dx)
+    jets = jets_of_run(folder, scene.domain.dx)
+    path = jet_path(jets, scene.domain.dx)
     if len(path.frames) == 0:
         raise InputError(f"{options.run}: no frame has a whole jet that has landed, so there is none to follow")
 
@@ -189,6 +236,11 @@ def study(options: StudyOptions) -> list[StudyRow]:
         row("coil_frequency", rotation.frequency),
         row("coil_radius", rotation.radius),
     ]
+    if dense:
+        volumes = {f: float(folder.read_particles(f)["volume"].sum(dtype=np.float64)) for f in jets}
+        thread = thread_of(jets, volumes, scene)
+        round_ += [row(f"rate_{name}", rate) for name, rate in thread.rates.items()]
+        round_ += [row("thread_radius", thread.radius), row("thread_fall", thread.fall)]
     return [
         *(round_ if dense else ()),
         row("frames_per_turn", rotation.frames_per_turn),
