@@ -37,9 +37,7 @@ def stress_form(problem: StokesProblem, velocity: Staggered) -> tuple[sparse.csr
     rows = strain_rows(problem.grid, solid, viscous.solid_faces, viscous.weights, every=True)
     _, B, faces, cells = assemble_stokes(problem)
     R = sparse.vstack([rows.matrix()[:, faces], B]).tocsr()
-    mass, u = (
-        np.concatenate([f.ravel() for f in field]).astype(np.float64)[faces] for field in (viscous.mass, velocity)
-    )
+    mass, u = (_flat(field)[faces] for field in (viscous.mass, velocity))
     compliance = np.concatenate([1.0 / rows.stiffness, np.zeros(len(cells))])
     b, _ = problem.right_hand_side(velocity)
     known = np.concatenate([rows.known, -_flat(b[3:])[cells]])
@@ -90,7 +88,7 @@ def reference_stokes(
     every[faces] = found[: len(faces)]
     parts = np.split(every, np.cumsum([u.size for u in velocity])[:-1])
     x = tuple(p.reshape(u.shape) for p, u in zip(parts, velocity))
-    q = np.zeros(problem.cells.shape)
-    q.ravel()[cells] = found[len(faces) :]
+    multiplier = np.zeros(problem.cells.shape)
+    multiplier.ravel()[cells] = found[len(faces) :]
     problem.viscous.write(velocity, x, problem.level.mask[:3])
-    return q, replace(stats, solver="stokes", seconds=time.perf_counter() - begin)
+    return problem.pressure(multiplier), replace(stats, solver="stokes", seconds=time.perf_counter() - begin)

@@ -21,7 +21,7 @@ from glug.physics.viscosity.levels import hierarchy as viscous_hierarchy
 from glug.physics.viscosity.parts.free import with_free_parts
 from glug.physics.viscosity.preconditioners import multigrid_cycle
 from glug.solvers import kernels as vectors
-from glug.solvers.balance import Balanced
+from glug.solvers.balance import Balanced, PartMeans
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.multigrid import Multigrid
 from glug.solvers.saddle.bottom import SaddleBottom
@@ -64,16 +64,16 @@ class Monolithic:
             bottom = SaddleBottom(levels[-1])
         self._cycle = Multigrid(levels, CoupledSweeps(), REPEATS, bottom)
         self._level, self._scratch = level, zeros_like(level)
-        self._balance = None if closed is None else Balanced(lambda *_: 0.0, level.schur, closed)
+        self._means = None if closed is None else PartMeans(closed, level.schur.blocks)
         self._whole = with_free_parts(level.viscous, self._velocity)
 
     def __call__(self, r: Vector, z: Vector) -> None:
         self._pressure = r[3], z[3]
-        if self._balance is not None:
-            self._balance.remove_means(r[3])
+        if self._means is not None:
+            self._means.remove(r[3])
         self._whole(r[:3], z[:3], self._scratch[:3])
-        if self._balance is not None:
-            self._balance.remove_means(z[3])
+        if self._means is not None:
+            self._means.remove(z[3])
 
     def _velocity(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """The cycle as one of the velocities, with the pressures of this call beside them."""

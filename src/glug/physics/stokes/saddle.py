@@ -1,17 +1,17 @@
 """The Stokes step in 3D, matrix-free: pressure and viscosity in one solve.
 
 After Batty (2010, chapter 4) and Larionov et al. (2017). Find the velocity u that minimises the energy of the viscous
-solve (`viscosity.problem`) subject to continuity, with q the multipliers of the cells:
+solve (`viscosity.problem`) subject to continuity, with multipliers s of the cells:
 
     [ A   B' ] [ u ]   [ M u* ]        A = M + E' K V E          as in a viscous solve
-    [ B   0  ] [ q ] = [  g   ]        B u = flux into the cells through the open areas of their faces
+    [ B   0  ] [ s ] = [  g   ]        B u = flux into the cells through the open areas of their faces
 
-q is p dt / (rho dx) times the liquid fraction of the cell. B has no ghost-fluid distances: the liquid fractions in M
-and V make the free surface one without traction, shear and pressure alike. M is that of a viscous solve times the open
-area of the face: pressure pushes on that part alone, and only then does liquid rest over a slope. Every open face of a
-cell with a pressure is an unknown and has at least the least mass of `viscosity.weights`, times its open area. g is
-what known velocities of solids carry into the cells. A closed part of the liquid knows its pressure up to a constant,
-and the mean of g is taken out there.
+s is q = p dt / (rho dx) times the liquid fraction of the cell. B has no ghost-fluid distances: the liquid fractions in
+M and V make the free surface one without traction, shear and pressure alike. M is that of a viscous solve times the
+open area of the face: pressure pushes on that part alone, and only then does liquid rest over a slope. Every open face
+of a cell with a pressure is an unknown and has at least the least mass of `viscosity.weights`, times its open area. g
+is what known velocities of solids carry into the cells. A closed part of the liquid knows its pressure up to a
+constant, and the mean of g is taken out there.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from functools import cached_property
 
 import numpy as np
 
+from glug.geometry.fractions import liquid_volume
 from glug.geometry.solids.field import SolidField
 from glug.grids.connected import open_cells
-from glug.grids.regular import Grid, Staggered, lower_upper, mapped
+from glug.grids.regular import CENTRE, Grid, Staggered, lower_upper, mapped
 from glug.physics.pressure import kernels as pressure_kernels
 from glug.physics.pressure.components import Components, find_components
 from glug.physics.stokes.levels import StokesLevel
@@ -38,6 +39,7 @@ from glug.solvers.saddle.gmres import flexible_gmres
 from glug.solvers.stats import SolveStats
 
 ROUNDING = 1e-7  # of a float32
+LEAST_FULL = 0.5  # liquid fraction of a cell whose centre is just inside the liquid
 PATIENCE = 60  # iterations after which a preconditioner is given up for the next
 Precondition = Callable[[Vector, Vector], None]
 
@@ -150,8 +152,8 @@ class StokesProblem:
     ) -> tuple[np.ndarray, SolveStats]:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
 
-        Returns q (float64) and how the solve went. Residuals are relative to |M u*| for the velocities, and to the
-        flux that u* leaves for continuity: what two projections of the same tolerance would promise.
+        Returns q (float64; of closed parts up to a constant) and how the solve went. Residuals are relative to |M u*|
+        for the velocities, and for continuity to the flux that u* leaves, as those of a projection are.
         """
         begin = time.perf_counter()
         level, choices = self.level, self.preconditioners() if choices is None else choices
@@ -171,7 +173,13 @@ class StokesProblem:
         self.viscous.write(velocity, x[:3], level.mask[:3])
         seconds = time.perf_counter() - begin - setup
         imbalance = unmet / max(unmet, scales[3]) if unmet > 0.0 else 0.0
-        return x[3], replace(stats, iterations=iterations, setup_seconds=setup, seconds=seconds, imbalance=imbalance)
+        return self.pressure(x[3]), replace(
+            stats, iterations=iterations, setup_seconds=setup, seconds=seconds, imbalance=imbalance
+        )
+
+    def pressure(self, multiplier: np.ndarray) -> np.ndarray:
+        """q of the multipliers. A cell that has one is half full, or nearly so where the surface bends."""
+        return multiplier / np.maximum(liquid_volume(self.phi, self.grid, CENTRE), np.float32(LEAST_FULL))
 
     def start(self, b: Vector, velocity: Staggered, limits: SolveLimits) -> tuple[Vector, list[float]]:
         """What the iteration begins with, u* or rest, whichever leaves less; and, by field, what residuals are

@@ -28,7 +28,6 @@ import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
 from glug.geometry.exact_fractions import ball_fraction
-from glug.geometry.fractions import liquid_volume
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.mesh import AXES, axis_pairs
 from glug.grids.operators import Operators
@@ -174,8 +173,7 @@ class Scene(Ball):
             q, _ = reference_stokes(problem, (u, v, w))
         else:
             q, _ = problem.solve((u, v, w), SolveLimits(1e-6, 200))
-        share = np.maximum(liquid_volume(phi, grid, CENTRE), 0.5)  # a cell with a pressure is half full or more
-        return Solved((u, v, w), q * grid.dx / share)
+        return Solved((u, v, w), q * grid.dx)
 
     def samples(self, solution: Solved) -> dict[str, tuple[Offset, np.ndarray]]:  # type: ignore[override]
         components = zip("uvw", self.operators.faces, solution.u)
