@@ -197,7 +197,10 @@ class Scene(Model):
     def _check_air(self) -> None:
         air, lightest = self.solver.air, min(liquid.density for liquid in self.liquids.values())
         if air != "vacuum" and self.solver.coupling == "stokes":
-            raise fail(f"'{air}' does not go with coupling = 'stokes'; valid there: 'vacuum'", "solver.air")
+            raise fail(
+                f"'{air}' gives air a pressure, which 'stokes' has for liquid only; valid with it: 'vacuum'",
+                "solver.air",
+            )
         if air != "vacuum" and (self.sources or self.sinks) and "open" not in self.domain.sides.values():
             raise fail(
                 f"sources and sinks need an open side of the domain with '{air}': closed air does not give way",
