@@ -124,6 +124,30 @@ def test_closed_liquid_knows_its_pressure_up_to_a_constant():
     assert abs(q[problem.closed >= 0].mean()) < 1e-3 * np.abs(q).max()
 
 
+def test_a_wanted_divergence_is_met():
+    grid, phi, solid = tank(16)
+    problem = StokesProblem.build(grid, phi, solid, 10.0)
+    target = grid.scalar()
+    target[8:12, 10:12, 8:12] = 0.01  # [m/s]
+    velocity = grid.staggered()
+    problem.solve(velocity, PRESSURE, target=target)
+    found = sum(np.diff(u * area, axis=a) for a, (u, area) in enumerate(zip(velocity, solid.area)))
+    assert np.abs(found - target)[problem.cells > 0].max() <= 1e-6
+
+
+@pytest.mark.parametrize("cells", [0, 1])
+def test_next_to_nothing_is_solved_too(cells):
+    grid, phi, solid = ball(16)
+    phi = np.full_like(phi, 0.5 * grid.dx)
+    phi.reshape(-1)[phi.size // 2 + 136 : phi.size // 2 + 136 + cells] = -0.3 * grid.dx
+    for choose in (StokesProblem.monolithic, StokesProblem.block_triangular):
+        problem = StokesProblem.build(grid, phi, solid, 10.0)
+        velocity = random_velocity(grid)
+        _, stats = problem.solve(velocity, PRESSURE, choices=[lambda p=problem, make=choose: make(p)])
+        assert stats.converged and np.count_nonzero(problem.cells) == cells
+        assert all(np.isfinite(u).all() for u in velocity)
+
+
 def test_layers_of_two_densities_rest():
     grid, phi, solid = tank()
     density = mapped(lambda o: np.where(grid.points(o)[..., 1] < 0.4, 5.0, 1.0).astype(np.float32), FACES)
