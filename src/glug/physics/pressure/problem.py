@@ -1,6 +1,6 @@
 """Pressure projection: open face areas at solids, second-order ghost fluid at the free surface.
 
-Find q with D u = target, where u = u* - G q. With q = p dt / (rho dx) the system is
+Find q with D u = target, where u = u* + M^-1 D' q, M = area theta / mobility. With q = p dt / (rho dx) the system is
 
     sum over faces  link (q_i - q_neighbour) = target - D u*,     link = area, or area / theta towards air,
 

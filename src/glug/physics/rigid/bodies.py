@@ -1,8 +1,8 @@
 """Rigid bodies in the solves of a step: faces in a body move with it, u = R v (Batty 2010, section 2.3.1).
 
-A body closes the fraction `closed` of a face. The liquid's divergence is D u + J' v with J' = D closed R, and the
-pressures that make it what it is to be push the body as much, v = v* + T J q, in the units of
-`physics.pressure.problem` with
+A body closes the fraction `closed` of a face. The liquid's divergence is D u + J' v, where J' is D R with `closed` in
+the place that `area` has in D, and the pressures that make it what it is to be push the body as much, v = v* + T J q,
+in the units of `physics.pressure.problem` with
 
     T = M_v^-1,     M_v = rho_body / rho  R' closed R,
 
@@ -172,7 +172,7 @@ class RigidBodies:
         return rows
 
     def rows(self, liquid: np.ndarray) -> list[Rows]:
-        """J' of every body: what a unit of its motion brings into the liquid cells."""
+        """J' of every body: the net flux out of the liquid cells that goes with a unit of its motion."""
         count, m = self.velocity.shape
         faces = (self.faces * 2)[:3]  # in 2D the third is not looked at
         ends = np.zeros((3, count + 1), np.int64)
