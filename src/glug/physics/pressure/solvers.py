@@ -133,7 +133,7 @@ class Preconditioning:
 def stiffened(mask: Vector, parts: Sequence[LowRank]) -> Vector:
     """`mask` with the diagonals of the terms that add to it; what bubbles take away is left out."""
     for part in parts:
-        if np.all(np.einsum("nii->n", part.T) > 0.0) and part.bodies:
+        if np.all(np.einsum("nii->n", part.T) > 0.0) and part.items:
             mask = part.diagonal(mask)
     return mask
 
