@@ -33,8 +33,8 @@ class StepContext:
     """
 
     setting: Setting
-    # Particles are poured, reseeded, heated and shifted before the solves; velocities, positions and time change from
-    # `transfer_to_particles` on.
+    # Particles are poured [sort], reseeded [reseed], heated, with what that does to their viscosity [heat], and shifted
+    # [bubbles] before the solves; velocities, positions and time change from `transfer_to_particles` on.
     state: State
     forces: Sequence[Force] = ()  # besides gravity
 

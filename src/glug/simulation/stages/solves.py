@@ -64,21 +64,10 @@ def cell_viscosity(context: StepContext, scale: float) -> np.ndarray | float:
     setting, p = context.setting, context.state.particles
     if not setting.viscosity_varies:
         return float(setting.laws[0].value) * scale
-    if p.has("temperature"):
-        _follow_temperature(context)
     field = transfer.cell_means(p.viscosity, p, context.grid, 0.0)
     known = (np.diff(p.start[:-1]).reshape(context.grid.shape) > 0).view(np.uint8)
     extrapolate(field, known, 3)
     return field * np.float32(scale)
-
-
-def _follow_temperature(context: StepContext) -> None:
-    """Particles whose law depends on temperature take its viscosity."""
-    p = context.state.particles
-    for number, law in enumerate(context.setting.laws):
-        if law.kind == "temperature":
-            mine = p.liquid[:, 0] == number if p.has("liquid") else np.ones(len(p), np.bool_)
-            p.viscosity[mine, 0] = law.at(p.position[mine], p.temperature[mine, 0])
 
 
 def stokes(context: StepContext) -> None:
