@@ -33,7 +33,7 @@ from glug.physics.pressure.separation import SeparatingWalls
 from glug.physics.pressure.solvers import MULTIGRID, Makers, Preconditioning, PressureSolver
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import BodyPressure, RigidBodies, wall_velocity
-from glug.physics.terms import Crossing, Eliminated, Term
+from glug.physics.terms import Eliminated, Term, moved
 from glug.solvers.cg import System, Vector, largest
 from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import LowRank
@@ -54,7 +54,7 @@ class PressureProblem:
     regions: AffineRegions | None = None  # cells that move together and have no pressure
     walls: SeparatingWalls | None = None  # that let go
     parts: Components | None = None  # of the liquid, where air has pressures too
-    more_terms: Sequence[Term] = ()
+    more_terms: Sequence[Term] = ()  # reduced unknowns of other kinds, which give way as bodies do (T > 0)
 
     @classmethod
     def build(
@@ -137,24 +137,17 @@ class PressureProblem:
         return [*(term for term in found if term is not None), *self.more_terms]
 
     @cached_property
-    def crossing(self) -> Crossing:
-        """What terms do to each other: the air of a bubble to a body."""
-        if self.body_term is None or self.bubbles is None:
-            return {}
-        return {(0, 1): self.bubbles.crossing}
-
-    @cached_property
     def eliminated(self) -> Eliminated:
         """The terms over the unknowns."""
         return self.eliminated_over(self.base.mask)
 
     def eliminated_over(self, mask: Vector) -> Eliminated:
         """The same over some of them: those with a positive `mask`."""
-        return Eliminated(mask, self.terms, self.crossing, None if self.regions is None else self.regions.system.number)
+        return Eliminated(mask, self.terms, None if self.regions is None else self.regions.system.number)
 
     def bodies_of(self, eliminated: Eliminated) -> LowRank | None:
         """What the bodies add to the matrix of `system`, where `eliminated` is over its cells."""
-        return eliminated.parts[0] if self.body_term is not None and self.regions is None else None
+        return None if self.body_term is None or self.regions is not None else eliminated.part_of(self.body_term)
 
     @property
     def base(self) -> System:
@@ -194,11 +187,12 @@ class PressureProblem:
 
     @cached_property
     def pushed(self) -> np.ndarray:
-        """Whether the pressure of a component as a whole pushes a body."""
-        count = len(self.components.cells)
-        return (
-            np.zeros(count, np.bool_) if self.body_term is None else self.body_term.pushed(self.components.label, count)
-        )
+        """Whether the pressure of a component as a whole pushes a body, or moves what another term has."""
+        label, count = self.components.label, len(self.components.cells)
+        found = np.zeros(count, np.bool_) if self.body_term is None else self.body_term.pushed(label, count)
+        for term in self.more_terms:
+            found |= moved(term, label, count)
+        return found
 
     # -- projection ----------------------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ class Preconditioning:
     def _unfixed(self) -> np.ndarray | None:
         """Number, by cell, the parts of the liquid whose pressure is known up to a constant; None without any."""
         problem = self.problem
-        if problem.bodies is not None:
+        if problem.bodies is not None or problem.more_terms:
             return None
         components, bubbles = problem.components, problem.bubbles
         free, cells = components.free, components.cells

@@ -19,6 +19,7 @@ import numpy as np
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import FACES, Grid, Staggered, copied
 from glug.physics.rigid import kernels as kernels_rigid
+from glug.physics.terms import Term
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import Rows
 
@@ -223,6 +224,9 @@ class BodyPressure:
 
     def finish(self, z: np.ndarray, x: Vector) -> None:
         self.bodies.velocity += z
+
+    def crossing(self, other: Term) -> None:
+        """What else meets bodies answers."""
 
     def pushed(self, label: np.ndarray, count: int, net: np.ndarray | None = None) -> np.ndarray:
         """Which of `count` parts of the fluid, by the `label` of cells, push a body when their pressure rises.

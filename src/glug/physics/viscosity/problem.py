@@ -13,6 +13,7 @@ Rigid bodies are a term (`rigid.viscosity`), walls along which the liquid slips 
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from glug.grids.blocks import active_blocks
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered, mapped
 from glug.physics.rigid.bodies import RigidBodies, wall_velocity
 from glug.physics.rigid.viscosity import ViscousBodies
-from glug.physics.terms import Eliminated
+from glug.physics.terms import Eliminated, Term
 from glug.physics.viscosity import kernels
 from glug.physics.viscosity.levels import (
     NEAR_SOLID,
@@ -70,6 +71,7 @@ class ViscosityProblem:
     stiff_above: float | None = None  # the middle of viscosities where neighbours differ much; None where none do
     friction: Staggered | None = None  # of sides of the domain along which the liquid slips, as masses
     slip: SlipTerm | None = None  # what solids do along which the liquid slips
+    more_terms: Sequence[Term] = ()  # reduced unknowns of other kinds
 
     @classmethod
     def build(
@@ -172,11 +174,12 @@ class ViscosityProblem:
         return b
 
     @property
-    def terms(self) -> list[ViscousBodies]:
+    def terms(self) -> list[Term]:
         """The reduced unknowns of the problem."""
         if self.bodies is None:
-            return []
-        return [ViscousBodies.build(self.solid, self.solid_faces, self.weights, self.bodies, self.slip)]
+            return [*self.more_terms]
+        bodies = ViscousBodies.build(self.solid, self.solid_faces, self.weights, self.bodies, self.slip)
+        return [bodies, *self.more_terms]
 
     def solve(self, velocity: Staggered, limits: SolveLimits, *, solver: str = "multigrid") -> SolveStats:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.

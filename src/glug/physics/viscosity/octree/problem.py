@@ -61,8 +61,8 @@ class OctreeViscosity:
             self._weigh(problem.density, rows)
         terms, slip = problem.terms, problem.slip
         number = self._numbers(problem) if terms or slip is not None else np.zeros(0, np.int64)
-        self.terms = [term.renumbered(number) for term in terms]
         self.system = rows if slip is None else SlippingRows(rows, slip, number)
+        self.eliminated = Eliminated(self.system.mask, terms, number)
         self.known = None  # what the known velocities of solids add to the right-hand side of finest faces
         if problem.known_walls is not None:
             self.known = self._of_finest(problem.right_hand_side(problem.grid.staggered()), 0.0)
@@ -135,8 +135,8 @@ class OctreeViscosity:
         begin = time.perf_counter()
         start = to_octree(self.tree, self.place, velocity)
         b = self.system.vector(self.right_hand_side(start))
-        eliminated = Eliminated(self.system.mask, self.terms)
-        given = [term.given(b, velocity) for term in self.terms]
+        eliminated = self.eliminated
+        given = [term.given(b, velocity) for term in eliminated.terms]
         eliminated.prepare(b, given)
         x = self.system.vector(start, np.float64)
         del start
