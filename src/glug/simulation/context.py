@@ -1,7 +1,8 @@
 """What the stages of one step share. Every field has one stage that makes it, in brackets; later stages read it.
 
-`problem` gains bubbles in `air` and affine regions in `regions`, `q` is summed over projections, `velocity` changes in
-place, `bubbles` runs `geometry` again, and `fraction` and `before` are given back when nobody needs them any more.
+`problem` gains bubbles in `air` and affine regions in `regions`, `q` is summed over projections, which change `freed` in
+place, `velocity` changes in place, `bubbles` runs `geometry` again, and `fraction` and `before` are given back when
+nobody needs them any more.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class StepContext:
     mobility: Staggered | None = field(init=False)  # reference density over that on every face [geometry]
     bodies: RigidBodies | None = field(init=False)  # whose velocity every solve changes [geometry]
     problem: PressureProblem = field(init=False)  # the projections of this step [geometry; more: air, regions]
+    wet: np.ndarray = field(init=False)  # uint8: the cells with liquid at their centres [geometry]
+    freed: np.ndarray | None = field(init=False)  # uint8: those that separating walls let go, so far [geometry]
     air: ClosedAir | None = None  # the bubbles, where air is closed [air]
     air_lost: float = 0.0  # [m3] that they had lost by the step before [air]
 

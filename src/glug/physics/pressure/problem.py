@@ -30,10 +30,11 @@ from glug.physics.pressure.components import Components, find_components
 from glug.physics.pressure.contrast_levels import MOST_AVERAGED, ContrastLevel, contrast_of
 from glug.physics.pressure.levels import PressureLevel
 from glug.physics.pressure.separation import SeparatingWalls
-from glug.physics.pressure.solvers import MULTIGRID, Makers, Preconditioning, PressureSolver
+from glug.physics.pressure.solvers import MULTIGRID, Iterative, Makers, Preconditioning, PressureSolver
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import BodyPressure, RigidBodies, wall_velocity
 from glug.physics.terms import Eliminated, Term, moved
+from glug.solvers.bounded import Bounds
 from glug.solvers.cg import System, Vector, largest
 from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import LowRank
@@ -53,6 +54,7 @@ class PressureProblem:
     bubbles: Bubbles | None = None  # closed air that keeps its volume; None where all air is at p = 0
     regions: AffineRegions | None = None  # cells that move together and have no pressure
     walls: SeparatingWalls | None = None  # that let go
+    bounds: Bounds | None = None  # which they put on q; of one solve
     parts: Components | None = None  # of the liquid, where air has pressures too
     more_terms: Sequence[Term] = ()  # reduced unknowns of other kinds, which give way as bodies do (T > 0)
 
@@ -104,6 +106,13 @@ class PressureProblem:
         """The same with changes that leave the rows of bodies as they are."""
         new = replace(self, **changes)
         new.__dict__["body_term"] = self.body_term
+        return new
+
+    def bounded(self, bounds: Bounds) -> "PressureProblem":
+        """The same with bounds on q; what solves have made is shared."""
+        shared = {name: getattr(self, name) for name in ("eliminated", "preconditioning")}
+        new = self._with(bounds=bounds)
+        new.__dict__.update(shared)
         return new
 
     def forget_solves(self) -> None:
@@ -176,9 +185,9 @@ class PressureProblem:
         """The opposite."""
         return index if self.regions is None else self.regions.system.cell[index]
 
-    def preconditioners(self, name: str) -> Makers:
-        """What the solver `name` begins with, and what it falls back on."""
-        return self.preconditioning.by_name(name)
+    def preconditioners(self, solver: Iterative = MULTIGRID) -> Makers:
+        """What a solver begins with, and what it falls back on."""
+        return solver.makers(self.preconditioning)
 
     @cached_property
     def preconditioning(self) -> Preconditioning:
@@ -241,12 +250,14 @@ class PressureProblem:
         *,
         correction: VolumeCorrection | None = None,
         earlier: np.ndarray | None = None,
+        freed: np.ndarray | None = None,
         solver: PressureSolver = MULTIGRID,
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
-        `earlier` is q of a projection before, in the same step: separating walls bound the sum of both. Where closed
-        liquid is compressed, `imbalance` of the statistics is the mean divergence that is left, over the largest
+        `earlier` is q of a projection before, in the same step: separating walls bound the sum of both. `freed` (uint8)
+        are the cells that they let go before, where the solve begins, and then those that it lets go, in place. Where
+        closed liquid is compressed, `imbalance` of the statistics is the mean divergence that is left, over the largest
         right-hand side. `solver` is a function (`physics.pressure.solvers`), not a name.
         """
         motion = None if self.regions is None else self.regions.enter(velocity)
@@ -255,9 +266,15 @@ class PressureProblem:
         self.consistent(b, correction)
         given = [term.given((b,), velocity) for term in self.terms]
         q = self.grid.scalar(dtype=np.float64)
-        if self.walls is not None:
-            self.walls.earlier = earlier
-        stats = solver(self, b, given, q, limits)
+        if self.walls is None:
+            stats = solver(self, b, given, q, limits)
+        else:
+            bounds = self.walls.bounds(self, freed, earlier)
+            stats = solver(self.bounded(bounds), b, given, q, limits)
+            self.walls.lift(self, q)
+            if freed is not None:
+                freed[:] = 0
+                freed.reshape(-1)[self.cells_of(bounds.index[bounds.held])] = 1
         if unmet > 0.0:
             scale = max(unmet, largest((b,), self.system.blocks), limits.floor)
             stats = replace(stats, imbalance=unmet / scale)

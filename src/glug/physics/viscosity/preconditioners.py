@@ -1,8 +1,10 @@
-"""The preconditioners of a viscous solve by name, and liquid in parts that lie far apart."""
+"""The preconditioners of a viscous solve, what begins with which, and liquid in parts that lie far apart."""
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -21,9 +23,38 @@ from glug.solvers.stats import SolveStats
 SWEEPS, REPEATS = 2, 1  # of the default cycle: fewer cost more time in iterations, more in sweeps
 
 
+class Preconditioning(Protocol):
+    """The preconditioners of one problem, on the regular grid or on a tree."""
+
+    def jacobi(self) -> Preconditioner: ...
+
+    def multigrid(self) -> Preconditioner:
+        """A cycle that visits coarse grids again: fewer iterations, but not positive on every geometry."""
+
+    def plain_multigrid(self) -> Preconditioner:
+        """A V-cycle, which is."""
+
+
+Makers = list[Callable[[], Preconditioner]]
+
+
+@dataclass(frozen=True)
+class Iterative:
+    """Conjugate gradients: with what to begin, and what to fall back on."""
+
+    name: str
+    makers: Callable[[Preconditioning], Makers]
+    coarse: bool  # whether it visits coarse grids
+
+
+MULTIGRID = Iterative("multigrid", lambda p: [p.multigrid, p.plain_multigrid, p.jacobi], coarse=True)
+JACOBI = Iterative("jacobi-cg", lambda p: [p.jacobi], coarse=False)
+SOLVERS = {solver.name: solver for solver in (MULTIGRID, JACOBI)}
+
+
 def solve_parts(
     system: ViscosityLevel,
-    solver: str,
+    solver: Iterative,
     b: Vector,
     x: Vector,
     limits: SolveLimits,
@@ -51,25 +82,38 @@ def solve_parts(
 
 
 def preconditioners(
-    system: ViscosityLevel, solver: str, low: LowRank | None = None, *, stiff_above: float | None = None
-) -> list[Callable[[], Preconditioner]]:
-    """What `solver` names, and what to fall back on; `stiff_above` is that of a problem."""
+    system: ViscosityLevel, solver: Iterative, low: Sequence[LowRank] = (), *, stiff_above: float | None = None
+) -> Makers:
+    """What `solver` begins with and falls back on; `low` are the terms', and `stiff_above` is that of a problem."""
+    return solver.makers(RegularPreconditioning(system, low, stiff_above))
 
-    def jacobi() -> Preconditioner:
-        diagonal = system.diagonal()
-        return Diagonal(diagonal if low is None else low.diagonal(diagonal), system.blocks)
 
-    levels: list[ViscosityLevel] = []
+class RegularPreconditioning:
+    """Those of the regular grid; a hierarchy is made once."""
 
-    def multigrid(repeats: int = REPEATS) -> Preconditioner:
-        if not levels:
-            levels.extend(hierarchy(system))
+    def __init__(self, system: ViscosityLevel, low: Sequence[LowRank], stiff_above: float | None):
+        self.system, self.low, self.stiff_above = system, low, stiff_above
+
+    def jacobi(self) -> Preconditioner:
+        diagonal: Vector = self.system.diagonal()
+        for part in self.low:
+            diagonal = part.diagonal(diagonal)
+        return Diagonal(diagonal, self.system.blocks)
+
+    def multigrid(self) -> Preconditioner:
+        cycle = self._cycle(REPEATS)
+        if self.stiff_above is None or not np.isfinite(self.stiff_above):
+            return Cycle(self.system, cycle)
+        return Cycle(self.system, with_stiff_parts(self.system, cycle, self.stiff_above))
+
+    def plain_multigrid(self) -> Preconditioner:
+        return Cycle(self.system, self._cycle(0))
+
+    @cached_property
+    def _levels(self) -> list[ViscosityLevel]:
+        return hierarchy(self.system)
+
+    def _cycle(self, repeats: int):  # type: ignore[no-untyped-def]
         usual = GaussSeidel(SWEEPS)
-        smoother = usual if stiff_above is None else with_boxes_at_jumps(system, usual)
-        cycle = with_free_parts(system, Multigrid(levels, smoother, repeats))
-        if stiff_above is None or not np.isfinite(stiff_above) or repeats == 0:  # what to fall back on is plain
-            return Cycle(system, cycle)
-        return Cycle(system, with_stiff_parts(system, cycle, stiff_above))
-
-    # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
-    return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]
+        smoother = usual if self.stiff_above is None else with_boxes_at_jumps(self.system, usual)
+        return with_free_parts(self.system, Multigrid(self._levels, smoother, repeats))

@@ -35,7 +35,7 @@ from glug.physics.viscosity.levels import (
     couple,
     held_faces,
 )
-from glug.physics.viscosity.preconditioners import preconditioners, solve_parts
+from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative, preconditioners, solve_parts
 from glug.physics.viscosity.slip import SlipTerm, interpolated, stiffness
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.physics.viscosity.weights import (
@@ -181,10 +181,10 @@ class ViscosityProblem:
         bodies = ViscousBodies.build(self.solid, self.solid_faces, self.weights, self.bodies, self.slip)
         return [bodies, *self.more_terms]
 
-    def solve(self, velocity: Staggered, limits: SolveLimits, *, solver: str = "multigrid") -> SolveStats:
+    def solve(self, velocity: Staggered, limits: SolveLimits, *, solver: Iterative = MULTIGRID) -> SolveStats:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
 
-        `solver` is a name: `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`.
+        `solver` is one of `viscosity.preconditioners`, not a name.
         """
         begin = time.perf_counter()
         system = self.system()
@@ -201,7 +201,7 @@ class ViscosityProblem:
         if not terms:
             stats = solve_parts(system, solver, b, x, limits, stiff_above=self.stiff_above)
         else:
-            choices = preconditioners(system, solver, eliminated.parts[0], stiff_above=self.stiff_above)
+            choices = preconditioners(system, solver, eliminated.parts, stiff_above=self.stiff_above)
             stats = solve_with_fallback(whole, choices, b, x, limits)
         eliminated.finish(x, x, given)
         self.write(velocity, x, system.mask)

@@ -7,16 +7,16 @@ import numpy as np
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import fill_hidden, liquid_distance
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.affine.projection import Depths, TiledRegions, mark_particles
+from glug.physics.affine.projection import Depths, mark_particles
 from glug.physics.air.two_phase import affine_air, two_phase_problem
 from glug.physics.densities import distance_of, mobility_of
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
-from glug.physics.reference.scenes import AssembledRegions
 from glug.physics.rigid.bodies import RigidBodies
 from glug.simulation.bodies.motion import reduced
 from glug.simulation.closed_air import ClosedAir
 from glug.simulation.context import StepContext
+from glug.simulation.solvers import affine_regions
 
 CORRECTION_GAIN = 0.1  # share of the volume error that one step corrects (Goldade 2021, section 4.4.1)
 MOST_ROUNDS = 3  # in which the surfaces of bubbles are moved, and measured again
@@ -36,6 +36,8 @@ def geometry(context: StepContext) -> None:
     ratios = [setting.density_ratios[n] for n in context.liquids]
     context.mobility = mobility_of(list(context.liquids.values()), ratios, grid, phi) if ratios else None
     context.problem = pressure_problem(context)
+    context.wet = context.problem.wet
+    context.freed = None if solid.separating is None else freed_before(grid, state.freed)
 
 
 def bodies_now(context: StepContext) -> RigidBodies | None:
@@ -57,12 +59,8 @@ def pressure_problem(context: StepContext) -> PressureProblem:
     grid, phi, solid = context.grid, context.phi, context.solid
     if context.setting.air_has_pressure:
         ratio = context.setting.scene.solver.air_density / context.setting.density
-        problem = two_phase_problem(grid, phi, solid, ratio, context.bodies, context.mobility)
-    else:
-        problem = PressureProblem.build(grid, phi, solid, context.bodies, context.mobility)
-    if problem.walls is not None:
-        problem.walls.freed = freed_before(grid, context.state.freed)
-    return problem
+        return two_phase_problem(grid, phi, solid, ratio, context.bodies, context.mobility)
+    return PressureProblem.build(grid, phi, solid, context.bodies, context.mobility)
 
 
 def freed_before(grid: Grid, cells: np.ndarray) -> np.ndarray:
@@ -100,19 +98,18 @@ def bubbles(context: StepContext) -> None:
 def regions(context: StepContext) -> None:
     """Affine regions in the air, deep in the liquid, or in each of several liquids of different densities."""
     tiles, particles = context.setting.scene.solver.tiles, context.state.particles
-    make = AssembledRegions if context.setting.reference_pressure else TiledRegions
-    context.problem = context.problem.with_affine_regions(affine_depths(context), make)
+    context.problem = context.problem.with_affine_regions(affine_depths(context), affine_regions(context.setting))
     if particles.has("tile") and context.problem.regions is not None:
         mark_particles(context.problem.regions.regions, context.grid, 0 if tiles == "whole" else tiles, particles)
 
 
 def affine_depths(context: StepContext) -> list[Depths]:
     """The fluids in which there are to be affine regions."""
-    solver, problem = context.setting.scene.solver, context.problem
-    depths = [affine_air(problem)] if solver.air == "affine" else []
+    solver = context.setting.scene.solver
+    depths = [affine_air(context.problem)] if solver.air == "affine" else []
     if not solver.tiles:
         return depths
-    wet, first = problem.wet > 0, problem.wet > 0
+    wet, first = context.wet > 0, context.wet > 0
     parts = {0: first}
     for number, phi in context.liquids.items():
         parts[number] = wet & (phi < 0.0)
