@@ -23,7 +23,7 @@ MOST_ROUNDS = 3  # in which the surfaces of bubbles are moved, and measured agai
 
 
 def geometry(context: StepContext) -> None:
-    """Solids, the liquid's distance, bodies, densities, and the pressure problem of all of them."""
+    """Solids, the liquid's distance, bodies and densities."""
     setting, state, grid = context.setting, context.state, context.grid
     p = state.particles
     solid = setting.solid_field(grid, state.time, state.bodies)
@@ -35,8 +35,6 @@ def geometry(context: StepContext) -> None:
     context.liquids = {n: distance_of(n, p, grid, solid) for n in setting.other_densities}
     ratios = [setting.density_ratios[n] for n in context.liquids]
     context.mobility = mobility_of(list(context.liquids.values()), ratios, grid, phi) if ratios else None
-    context.problem = pressure_problem(context)
-    context.wet = context.problem.wet
     context.freed = None if solid.separating is None else freed_before(grid, state.freed)
 
 
@@ -54,13 +52,19 @@ def bodies_now(context: StepContext) -> RigidBodies | None:
     return bodies
 
 
-def pressure_problem(context: StepContext) -> PressureProblem:
-    """Of the liquid alone, or of liquid and air."""
-    grid, phi, solid = context.grid, context.phi, context.solid
-    if context.setting.air_has_pressure:
-        ratio = context.setting.scene.solver.air_density / context.setting.density
-        return two_phase_problem(grid, phi, solid, ratio, context.bodies, context.mobility)
-    return PressureProblem.build(grid, phi, solid, context.bodies, context.mobility)
+def free_surface(context: StepContext) -> None:
+    """The pressure problem of the liquid alone, with air at p = 0."""
+    given = context.grid, context.phi, context.solid
+    context.problem = PressureProblem.build(*given, context.bodies, context.mobility)
+    context.wet = context.problem.wet
+
+
+def two_phase(context: StepContext) -> None:
+    """The pressure problem of liquid and air."""
+    given = context.grid, context.phi, context.solid
+    ratio = context.setting.scene.solver.air_density / context.setting.density
+    context.problem = two_phase_problem(*given, ratio, context.bodies, context.mobility)
+    context.wet = context.problem.wet
 
 
 def freed_before(grid: Grid, cells: np.ndarray) -> np.ndarray:
@@ -90,6 +94,7 @@ def bubbles(context: StepContext) -> None:
     assert context.air is not None
     while rounds < MOST_ROUNDS and context.air.restore(context.state, context.problem, context.phi, strength):
         geometry(context)
+        free_surface(context)
         _close_air(context)
         rounds += 1
     context.air.ask(context.dt, strength)
