@@ -1,8 +1,8 @@
 """What the stages of one step share. Every field has one stage that makes it, in brackets; later stages read it.
 
-`problem` gains bubbles in `air` and affine regions in `regions`, `q` is summed over projections, which change `freed` in
-place, `velocity` changes in place, `bubbles` runs `geometry` and `free_surface` again, and `fraction` and `before` are
-given back when nobody needs them any more.
+`problem` gains bubbles in `air` and affine regions in `regions`, `q` is summed over projections, which change `freed`
+in place, `velocity` changes in place, `bubbles` runs `geometry` and `free_surface` again, and `fraction` and `before`
+are given back when nobody needs them any more.
 """
 
 from __future__ import annotations
