@@ -236,13 +236,29 @@ def test_an_entry_leads_to_equation_code_and_test(entry):
     assert f"](#{slug(entry.partition(chr(10))[0])})" in GLOSSARY
 
 
-@pytest.mark.parametrize("word", ENTRIES)
-def test_the_section_that_an_entry_leads_to_uses_its_word(word):
-    target = re.search(r"\]\(((?:theory/)?\w+\.md)#([\w-]+)\)", ENTRIES[word])
+def section_of(entry: str) -> str:
+    """The section of a page that an entry leads to."""
+    target = re.search(r"\]\(((?:theory/)?\w+\.md)#([\w-]+)\)", entry)
     assert target is not None
     parts = re.split(r"^#+ ", (DOCS / target[1]).read_text(), flags=re.MULTILINE)
-    text = next(part for part in parts if slug(part.partition("\n")[0]) == target[2]).partition("\n- Code:")[0]
+    return next(part for part in parts if slug(part.partition("\n")[0]) == target[2])
+
+
+@pytest.mark.parametrize("word", ENTRIES)
+def test_the_section_that_an_entry_leads_to_uses_its_word(word):
+    text = section_of(ENTRIES[word]).partition("\n- Code:")[0]
     assert word.partition(" (")[0].lower() in text.lower()
+
+
+def not_in_lists(entry: str, section: str) -> set[str]:
+    """The files of an entry that the section it leads to lists neither as code nor as tests."""
+    _, _, lists = section.partition("\n- Code:")
+    return set(re.findall(r"`([\w/.]+\.py)`", entry)) - set(re.findall(r"`([\w/.]+\.py)`", lists))
+
+
+@pytest.mark.parametrize("word", [w for w, entry in ENTRIES.items() if "](architecture.md" not in entry])
+def test_the_section_that_an_entry_leads_to_lists_its_code_and_test(word):
+    assert not_in_lists(ENTRIES[word], section_of(ENTRIES[word])) == set()
 
 
 # Negative controls
@@ -278,3 +294,12 @@ def test_sections_without_proof_are_seen():
     proof = "text\n\n- Code: `a.py`\n- Tests: `tests/b.py` (x),\n  `tests/c.py`\n"
     assert without_proof(f"# T\n## One\n{proof}\n## Two\ntext\n\n## Three\n- Code: `a.py`\n") == {"Two", "Three"}
     assert without_proof(f"# T\n## One\n{proof}\nmore text\n") == {"One"}
+
+
+def test_files_that_a_section_does_not_list_are_seen():
+    entry = "Word\n\nText.\n\n*code* [`a.py`](x) `name`,\n[`b.py`](x) ·\n*test* [`tests/c.py`](x) `test_it`"
+    assert not_in_lists(entry, "Head\nText.\n\n- Code: `a.py`,\n  `b.py`\n- Tests: `tests/c.py`\n") == set()
+    assert not_in_lists(entry, "Head\nText of `b.py`.\n\n- Code: `a.py`\n- Tests: `tests/d.py`\n") == {
+        "b.py",
+        "tests/c.py",
+    }

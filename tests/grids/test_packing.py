@@ -71,7 +71,7 @@ def test_packed_lumps_have_the_solution_of_the_whole_window(solver, monkeypatch)
         packing = viscosity.pack_parts(system.blocks, system.shape)
         assert (packing is not None) == together
         x = zeros_like(system, np.float64)
-        stats = viscosity.solve_parts(system, solver, b, x, SolveLimits(1e-9, 1000))
+        stats = viscosity.solve_parts(system, viscosity.SOLVERS[solver], b, x, SolveLimits(1e-9, 1000))
         assert stats.converged
         solutions.append(x)
     largest = max(float(np.abs(u).max()) for u in solutions[1])

@@ -14,7 +14,7 @@ from glug.studies.problems.systems import crowded_tank
 
 
 def cycle_of(problem: PressureProblem) -> Cycle:
-    cycle = problem.preconditioners("multigrid")[0]()
+    cycle = problem.preconditioners()[0]()
     assert isinstance(cycle, Cycle)
     return cycle
 

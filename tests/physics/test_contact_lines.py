@@ -6,6 +6,7 @@ import pytest
 from glug.physics.viscosity import levels as viscosity_levels
 from glug.physics.viscosity.octree import levels as octree_levels
 from glug.physics.viscosity.octree.problem import OctreeViscosity
+from glug.physics.viscosity.octree.tree import adapt
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.studies.problems.octree import figure
@@ -19,7 +20,7 @@ def problem() -> ViscosityProblem:
 
 def iterations() -> int:
     velocity = tuple(u.copy() for u in FRAME.velocity)
-    octree = OctreeViscosity.build(problem(), FRAME.diffusion)
+    octree = OctreeViscosity(adapt(problem()), FRAME.diffusion)
     stats = octree.solve(velocity, SolveLimits(1e-6, 60))
     assert stats.converged
     return stats.iterations

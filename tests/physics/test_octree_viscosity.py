@@ -20,7 +20,8 @@ from glug.physics.viscosity.octree import tree as octree_tree
 from glug.physics.viscosity.octree.levels import OctreeSmoother
 from glug.physics.viscosity.octree.problem import OctreeViscosity, face_volumes
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
-from glug.physics.viscosity.octree.tree import bent_cells, tree_inside
+from glug.physics.viscosity.octree.tree import adapt, bent_cells, tree_inside
+from glug.physics.viscosity.preconditioners import SOLVERS
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
@@ -131,7 +132,7 @@ def test_a_viscous_velocity_loses_little_on_the_way_there_and_back():
     grid = problem.grid
     velocity = tuple(np.sin(9.0 * grid.points(FACES[a]) @ [1.0, 0.7, -0.4] + a).astype(np.float32) for a in range(3))
     problem.solve(velocity, SolveLimits(1e-5, 200))
-    octree = OctreeViscosity.build(problem, 1.0)
+    octree = OctreeViscosity(adapt(problem), 1.0)
     back = tuple(u.copy() for u in velocity)
     to_regular(octree.tree, octree.place, to_octree(octree.tree, octree.place, velocity), back)
     inside = [m > 0 for m in problem.system().m]
@@ -147,7 +148,7 @@ def test_a_tree_without_coarsening_is_the_regular_grid(solver):
     start = rotation(grid, (0.3, 1.0, -0.5), (0.5, 0.3, 0.5))
     ours, regular = (tuple(u.copy() for u in start) for _ in range(2))
     problem.solve(regular, SolveLimits(1e-7, 2000))
-    octree = OctreeViscosity.build(problem, diffusion, levels=1, solver=solver)
+    octree = OctreeViscosity(adapt(problem, levels=1), diffusion, solver=SOLVERS[solver])
     stats = octree.solve(ours, SolveLimits(1e-7, 2000))
     assert stats.converged and stats.unknowns == problem.system().unknowns
     for u, v in zip(ours, regular):
@@ -161,7 +162,7 @@ def test_a_thick_liquid_differs_little_from_the_regular_grid_with_fewer_unknowns
     )
     ours, regular = (tuple(u.copy() for u in start) for _ in range(2))
     stats = problem.solve(regular, SolveLimits(1e-6, 2000))
-    octree = OctreeViscosity.build(problem, diffusion)
+    octree = OctreeViscosity(adapt(problem), diffusion)
     mine = octree.solve(ours, SolveLimits(1e-6, 2000))
     assert mine.converged and mine.iterations <= 20
     assert mine.unknowns < 0.7 * stats.unknowns
@@ -185,7 +186,7 @@ def test_a_jump_of_the_viscosity_inside_stays_resolved(monkeypatch):
     for marks in (octree_tree.jump_cells, lambda cell: np.zeros(cell.shape, np.bool_)):
         monkeypatch.setattr(octree_tree, "jump_cells", marks)
         ours = tuple(u.copy() for u in start)
-        stats = OctreeViscosity.build(problem, diffusion).solve(ours, SolveLimits(1e-6, 2000))
+        stats = OctreeViscosity(adapt(problem), diffusion).solve(ours, SolveLimits(1e-6, 2000))
         squares = [((u - v)[w > 0] ** 2).mean() for u, v, w in zip(ours, regular, m)]
         off.append(float(np.sqrt(np.mean(squares))))
         iterations.append(stats.iterations)
@@ -221,7 +222,7 @@ def test_a_free_ball_turns_on(enhanced, kept):
     problem, diffusion, _ = thick_ball()
     start = rotation(problem.grid, (0.2, 1.0, -0.4), (0.51, 0.49, 0.5))
     velocity = tuple(u.copy() for u in start)
-    octree = OctreeViscosity.build(problem, diffusion, enhanced=enhanced)
+    octree = OctreeViscosity(adapt(problem), diffusion, enhanced=enhanced)
     octree.solve(velocity, SolveLimits(1e-7, 2000))
     change = max(np.abs(u - v)[m > 0.5].max() for u, v, m in zip(start, velocity, problem.system().m))
     assert (change < 1e-5) == kept
@@ -233,7 +234,7 @@ def test_without_liquid_there_is_nothing_to_solve():
     grid, phi, solid = tank(16)
     problem = ViscosityProblem.build(grid, np.ones_like(phi), solid, 10.0)
     velocity = tuple(np.full(s.shape, 2.0, np.float32) for s in grid.staggered())
-    stats = OctreeViscosity.build(problem, 10.0).solve(velocity, SolveLimits(1e-6, 10))
+    stats = OctreeViscosity(adapt(problem), 10.0).solve(velocity, SolveLimits(1e-6, 10))
     assert stats.converged and stats.unknowns == 0
 
 
@@ -246,7 +247,7 @@ def standing_figure():
 @pytest.mark.parametrize("make", [thick_ball, standing_figure])
 def test_the_cycle_is_symmetric_and_positive(make):
     problem, diffusion, _ = make()
-    octree = OctreeViscosity.build(problem, diffusion)
+    octree = OctreeViscosity(adapt(problem), diffusion)
     cycle = Multigrid(octree.levels, OctreeSmoother(), 0)
     rng = np.random.default_rng(0)
     a, b = (octree.system.vector(rng.normal(size=octree.system.unknowns)) for _ in range(2))
@@ -292,7 +293,7 @@ def test_bodies_move_as_on_the_regular_grid():
         if name == "regular":
             problem.solve(velocity, SolveLimits(1e-6, 300))
         else:
-            octree = OctreeViscosity.build(problem, 20.0)
+            octree = OctreeViscosity(adapt(problem), 20.0)
             assert octree.tree.level.max() > 0
             assert octree.solve(velocity, SolveLimits(1e-6, 300)).converged
         found[name] = bodies.velocity[0].copy()

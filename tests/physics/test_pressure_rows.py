@@ -9,7 +9,7 @@ from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.blocks import active_blocks
 from glug.grids.coarsen import CELLS, coarse_shape, gather
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.pressure import kernels_grids as kernels_pressure
+from glug.physics.pressure import kernels_grids
 from glug.physics.pressure.kernels_rows import GENERAL, LISTED, UNIFORM
 from glug.physics.pressure.levels import PressureLevel
 from glug.physics.pressure.problem import PressureProblem
@@ -67,7 +67,7 @@ def test_what_ties_cells_to_air_is_all_that_no_link_to_liquid_takes(kind: str):
     expected, held = coarse.scalar(), coarse.scalar()
     gather(tied.astype(np.float32), [CELLS] * 3, expected, active_blocks(np.ones(coarse.shape, np.uint8)))
     colours = level.colours
-    kernels_pressure.coarsen_springs(*level.rows.matrix, level.liquid, colours.numbers, colours.starts, held)
+    kernels_grids.coarsen_springs(*level.rows.matrix, level.liquid, colours.numbers, colours.starts, held)
     assert expected.max() > 1.0
     np.testing.assert_allclose(held, expected, atol=1e-4)
 

@@ -4,7 +4,7 @@ import numpy as np
 from setups import ball, rotation
 
 from glug.physics.reference.scenes import reference_viscosity
-from glug.physics.viscosity.preconditioners import preconditioners
+from glug.physics.viscosity.preconditioners import MULTIGRID, preconditioners
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.cg import solve_with_fallback, zeros_like
 from glug.solvers.limits import SolveLimits
@@ -44,7 +44,7 @@ def test_fast_path_keeps_rotation_from_a_cold_start():
     b = problem.right_hand_side(before)
     system = problem.system()
     x = zeros_like(system, np.float64)
-    stats = solve_with_fallback(system, preconditioners(system, "multigrid"), b, x, SolveLimits(1e-9, 4000))
+    stats = solve_with_fallback(system, preconditioners(system, MULTIGRID), b, x, SolveLimits(1e-9, 4000))
     assert stats.converged
     assert wet_change(problem, before, x) < 1e-5
 

@@ -10,6 +10,7 @@ from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.geometry.solids.slip import LEAST_SLIP, NEAREST
 from glug.grids.regular import CENTRE, FACES, Grid, Staggered
 from glug.physics.reference.scenes import reference_viscosity
+from glug.physics.viscosity.preconditioners import SOLVERS
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.studies.validate.slip import TaylorCouetteSlip, block_on_slope, sticking_error
@@ -53,12 +54,14 @@ def stirred() -> Staggered:
     return u[0], u[1], u[2]
 
 
-def solved(solid: SolidField, diffusion=30.0, surface: float = 0.737, **options) -> tuple[Staggered, Staggered, int]:
+def solved(
+    solid: SolidField, diffusion=30.0, surface: float = 0.737, solver: str = "multigrid"
+) -> tuple[Staggered, Staggered, int]:
     """The stirred tank by the solver asked for and by the reference, and the iterations."""
     phi = np.clip(GRID.points(CENTRE)[..., 1] - surface, -4 * GRID.dx, 4 * GRID.dx).astype(np.float32)
     ours, reference = stirred(), stirred()
     problem = ViscosityProblem.build(GRID, phi, solid, diffusion)
-    stats = problem.solve(ours, SolveLimits(1e-6, 4000), **options)
+    stats = problem.solve(ours, SolveLimits(1e-6, 4000), solver=SOLVERS[solver])
     reference_viscosity(problem, reference)
     assert stats.converged
     return ours, reference, stats.iterations

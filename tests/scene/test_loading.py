@@ -137,6 +137,12 @@ def test_viscosity_laws_are_log_linear() -> None:
 
 
 VALID_PRESSURE = "'multigrid', 'jacobi-cg', 'ic-cg' or 'reference'"
+MORE_THAN_A_MATRIX = "'multigrid', 'jacobi-cg' or 'reference'"
+FLAT = {
+    "domain.size": [1, 1],
+    "volumes.0.shape": {"kind": "box", "lower": [0, 0], "upper": [0.5, 0.5]},
+    "solver.coupling": "stokes",
+}
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"domain.resolutoin": 5},
@@ -163,7 +169,27 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"solver.tiles": 16, "solver.pressure": "ic-cg"},
-        "solver.pressure: 'ic-cg' does not know tiles; valid with them: 'multigrid', 'jacobi-cg'",
+        f"solver.pressure: 'ic-cg' does not go with tiles; valid: {MORE_THAN_A_MATRIX}",
+    ),
+    (
+        {"solver.air": "affine", "solver.pressure": "ic-cg"},
+        f"solver.pressure: 'ic-cg' does not go with affine air; valid: {MORE_THAN_A_MATRIX}",
+    ),
+    (
+        {"domain.walls": "separating", "solver.pressure": "ic-cg"},
+        f"solver.pressure: 'ic-cg' does not go with separating walls; valid: {MORE_THAN_A_MATRIX}",
+    ),
+    (
+        FLAT | {"solver.air": "constraint"},
+        "solver.air: 'constraint' gives air a pressure, which 'stokes' has for liquid only; valid with it: 'vacuum'",
+    ),
+    (
+        FLAT | {"liquids.oil": {"density": 800.0, "viscosity": 1.0}},
+        "liquids.oil.density: 'stokes' has one density in 2D: 800 here, 998.2 in 'water'",
+    ),
+    (
+        FLAT | {"domain.walls": {"left": "separating"}},
+        "solver.coupling: 'stokes' holds the liquid at all walls, but some are 'separating'",
     ),
     *(
         ({"name": name}, f"name: must be the name of a folder: 1 to 100 characters without slashes, got {name[:40]!r}")

@@ -46,15 +46,16 @@ def test_phi_is_the_distance_of_the_honey(runs, air):
     assert inside == pytest.approx(4 / 3 * np.pi * RADIUS**3, rel=0.1)
 
 
-@pytest.mark.parametrize("air", ["constraint", "two-phase", "affine"])
-def test_it_falls_as_in_a_vacuum(runs, air):
-    """But for the air that has to get out of its way: light air gives way, air that keeps its volume holds it back."""
+@pytest.mark.parametrize(("air", "less"), [("constraint", 1e-3), ("two-phase", 0.01), ("affine", 0.01)])
+def test_it_falls_as_in_a_vacuum(runs, air, less):
+    """Closed air flows around it and takes nothing; air that has inertia takes less than a hundredth."""
 
     def fallen(run: Simulation) -> float:
         p = run.state.particles
         return HEIGHT - float(np.average(p.position[:, 1], weights=p.volume[:, 0]))
 
     free = fallen(runs["vacuum"])
-    t = runs["vacuum"].state.time
-    assert free == pytest.approx(0.5 * 9.81 * t**2, rel=0.4)  # steps of finite length
-    assert fallen(runs[air]) == pytest.approx(free, rel=0.03)
+    steps, dt = runs["vacuum"].state.step, runs["vacuum"].state.time / runs["vacuum"].state.step
+    # Every step moves by the velocity that it ends with: g dt, 2 g dt, ...
+    assert free == pytest.approx(0.5 * steps * (steps + 1) * 9.81 * dt**2, rel=0.01)
+    assert fallen(runs[air]) == pytest.approx(free, rel=less)

@@ -5,6 +5,7 @@ import pytest
 
 import glug
 from glug.errors import InputError, SceneError
+from glug.simulation.run import run_to_folder
 from glug.simulation.stages import stages_of
 from glug.solvers.stats import SolveStats
 
@@ -98,6 +99,30 @@ def test_a_solver_that_nobody_registered_is_named_beside_those_that_are(key):
     assert "\n" not in message
 
 
+BEYOND = {
+    "tiles": {"solver.tiles": 4},
+    "affine air": {"solver.air": "affine"},
+    "separating walls": {"domain.walls": "separating"},
+}
+
+
+@pytest.mark.parametrize("feature", BEYOND)
+def test_a_registered_pressure_solver_is_refused_what_it_does_not_take(feature):
+    glug.register_pressure_solver("plain", nothing)
+    glug.register_pressure_solver("knowing", nothing, takes=[feature])
+    assert glug.load(SCENE, {"solver.pressure": "knowing", **BEYOND[feature]}).solver.pressure == "knowing"
+    with pytest.raises(SceneError) as error:
+        glug.load(SCENE, {"solver.pressure": "plain", **BEYOND[feature]})
+    message = str(error.value)
+    assert f"solver.pressure: 'plain' does not go with {feature}; valid: 'multigrid', 'jacobi-cg', " in message
+    assert "\n" not in message and "knowing" in message
+
+
+def test_a_pressure_solver_cannot_take_what_there_is_not():
+    with pytest.raises(InputError, match="no solver takes 'tyles'; valid: 'tiles', 'affine air' or 'separating walls'"):
+        glug.register_pressure_solver("plain", nothing, takes=["tyles"])
+
+
 def test_a_registered_solver_is_called_by_its_name():
     calls = []
 
@@ -123,40 +148,73 @@ def test_a_force_of_the_wrong_shape_is_said_in_one_line():
         simulation.step_once()
 
 
-def test_every_field_of_a_context_has_one_writer():
-    """But for those that are changed in place, and what the stages of bubbles make anew."""
+HONEY = SCENE | {"liquids": {"honey": {"material": "honey"}}, "volumes": [SCENE["volumes"][0] | {"liquid": "honey"}]}
+
+
+def writers_in(simulation: glug.Simulation) -> dict[str, set[str]]:
+    """The stages that write each field of the context in one step."""
     writers: dict[str, set[str]] = {}
 
     class Watched(glug.StepContext):
-        stage = "constructor"
+        stage = ""
 
         def __setattr__(self, name, value):
-            writers.setdefault(name, set()).add(type(self).stage)
+            writers.setdefault(name, set()).update({type(self).stage} - {""})
             super().__setattr__(name, value)
 
+    context = Watched(simulation.setting, simulation.state)
+    for name, run in simulation.stages:
+        Watched.stage = name
+        run(context)
+    return writers
+
+
+def test_every_field_of_a_context_has_one_writer():
+    """But for those that are changed in place, and those that are given back."""
+    writers: dict[str, set[str]] = {}
     for extra in ({}, {"solver": {"air": "constraint"}}, {"solver": {"tiles": 4, "tile_band": 1}}):
-        simulation = glug.Simulation(
-            SCENE
-            | {"liquids": {"honey": {"material": "honey"}}, "volumes": [SCENE["volumes"][0] | {"liquid": "honey"}]}
-            | extra
-        )
-        context = Watched(simulation.setting, simulation.state)
-        for name, run in simulation.stages:
-            Watched.stage = name
-            run(context)
-        Watched.stage = "constructor"
-    shared = {name: found - {"constructor"} for name, found in writers.items() if len(found - {"constructor"}) > 1}
+        for name, found in writers_in(glug.Simulation(HONEY | extra)).items():
+            writers.setdefault(name, set()).update(found)
+    shared = {name: found for name, found in writers.items() if len(found) > 1}
     assert shared.pop("q") == {"project", "pressure"}
     assert shared.pop("fraction") == {"geometry", "volumes"}  # which forgets it
     assert shared.pop("before") == {"transfer_to_grid", "transfer_to_particles"}  # likewise
-    assert shared.pop("problem") == {"geometry", "air", "regions"}  # terms are added
+    assert shared.pop("problem") == {"free_surface", "air", "regions"}  # terms are added
     assert not shared
 
 
+MADE_ANEW = {"geometry", "free_surface", "air"}
+
+
+def test_bubbles_that_have_lost_volume_make_the_geometry_again():
+    """The exception: their surfaces are moved, and all that follows from them is made anew."""
+    simulation = glug.Simulation(HONEY | {"solver": {"air": "constraint"}})
+    simulation.step_once()
+    simulation.state.bubbles.rest[:] *= 1.05  # what they are to have: more than is there
+    writers = writers_in(simulation)
+    again = {name for name, found in writers.items() if "bubbles" in found}
+    assert again == {name for name, found in writers.items() if found & MADE_ANEW} - {"air_lost"}
+    assert {"solid", "phi", "bodies", "wet"} <= again
+    assert all(len(writers[name] & MADE_ANEW) == 1 for name in again - {"problem"})  # to which `air` adds a term
+
+
 def test_a_viscous_scene_runs_without_its_first_projection():
-    honey = SCENE | {
-        "liquids": {"honey": {"material": "honey"}},
-        "volumes": [SCENE["volumes"][0] | {"liquid": "honey"}],
-    }
-    simulation = glug.Simulation(honey, stages=lambda stages: stages.without("project"))
+    simulation = glug.Simulation(HONEY, stages=lambda stages: stages.without("project"))
     assert set(simulation.step_once().solves) == {"viscosity", "pressure"}
+
+
+def test_a_run_to_a_folder_has_the_stages_and_forces_of_ones_own(tmp_path):
+    """From its beginning, and as it goes on."""
+    times, steps = [], []
+
+    def force(points, time):
+        times.append(time)
+        return np.zeros_like(points)
+
+    count = glug.Stage("count", lambda context: steps.append(context.state.step))
+    scene = glug.load(SCENE, {"output.preview": False, "time.max_substeps": 1})
+    for frames in (1, 2):
+        own = {"stages": lambda stages: stages.before("forces", count), "forces": [force]}
+        run_to_folder(scene, tmp_path / "run", frames, resume=True, **own)
+    assert steps == [0, 1]
+    assert set(times) == {0.0, 1 / scene.time.fps}

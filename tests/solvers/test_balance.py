@@ -17,7 +17,7 @@ def full() -> PressureProblem:
 
 
 def test_a_closed_box_of_liquid_is_balanced(full: PressureProblem):
-    cycle = full.preconditioners("multigrid")[0]().precondition  # type: ignore[attr-defined]
+    cycle = full.preconditioners()[0]().precondition  # type: ignore[attr-defined]
     assert isinstance(cycle, Balanced)
     liquid = full.liquid > 0
     r = np.where(liquid, np.random.default_rng(0).normal(1.0, 1.0, liquid.shape), 0.0).astype(np.float32)
@@ -31,6 +31,6 @@ def test_a_closed_box_of_liquid_is_balanced(full: PressureProblem):
 def test_a_box_with_open_air_is_not(full: PressureProblem):
     y = full.grid.points(CENTRE)[..., 1]
     problem = PressureProblem.build(full.grid, (y - 0.5).astype(np.float32), full.solid)
-    assert not isinstance(problem.preconditioners("multigrid")[0]().precondition, Balanced)  # type: ignore[attr-defined]
+    assert not isinstance(problem.preconditioners()[0]().precondition, Balanced)  # type: ignore[attr-defined]
     problem = problem.with_closed_air()  # the box is closed: the air above is one bubble
-    assert isinstance(problem.preconditioners("multigrid")[0]().precondition, Balanced)  # type: ignore[attr-defined]
+    assert isinstance(problem.preconditioners()[0]().precondition, Balanced)  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from scipy import sparse
 from glug.grids.blocks import active_blocks
 from glug.jit import threads
 from glug.physics.pressure.problem import PressureProblem
+from glug.physics.pressure.solvers import SOLVERS
 from glug.solvers.cg import conjugate_gradients, zeros_like
 from glug.solvers.incomplete import AssembledCholesky, StencilCholesky
 from glug.solvers.limits import SolveLimits
@@ -62,7 +63,7 @@ def test_fewer_iterations_than_the_diagonal_and_the_same_bits_on_any_threads(pro
         with threads(count):
             x = zeros_like(problem.system, np.float64)
             stats = conjugate_gradients(
-                problem.system, problem.preconditioners(solver)[0](), b, x, SolveLimits(1e-6, 500)
+                problem.system, problem.preconditioners(SOLVERS[solver])[0](), b, x, SolveLimits(1e-6, 500)
             )
         assert stats.converged
         counts[solver] = stats.iterations

@@ -33,9 +33,9 @@ def dense(system: Diffusion, low: LowRank) -> tuple[np.ndarray, np.ndarray]:
         x.reshape(-1)[c] = 1.0
         A[:, n] = system.product(x).reshape(-1)[index]
     part = low._parts[0]
-    J = np.zeros((low.bodies, low.m, system.mask[0].size))
+    J = np.zeros((low.items, low.m, system.mask[0].size))
     for e in range(len(part.cell)):
-        J[part.body[e], :, part.cell[e]] += part.coefficient[:, e]
+        J[part.item[e], :, part.cell[e]] += part.coefficient[:, e]
     J = J[:, :, index]
     return A + np.einsum("bin,bij,bjm->nm", J, low.T, J), index
 

@@ -5,7 +5,7 @@ import pytest
 
 from glug.errors import SolverError
 from glug.physics.pressure import solvers, term_levels
-from glug.physics.viscosity.preconditioners import preconditioners
+from glug.physics.viscosity.preconditioners import SOLVERS, preconditioners
 from glug.solvers.cg import Diagonal, conjugate_gradients, solve_with_fallback, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.studies.problems import systems as solve_problems
@@ -18,7 +18,7 @@ def iterations(n: int, solver: str, case: str = "delta") -> int:
     system = problem.system()
     b = getattr(solve_problems, case)(problem.grid, system)
     x = zeros_like(system, np.float64)
-    stats = conjugate_gradients(system, preconditioners(system, solver)[0](), b, x, SolveLimits(1e-6, 1000))
+    stats = conjugate_gradients(system, preconditioners(system, SOLVERS[solver])[0](), b, x, SolveLimits(1e-6, 1000))
     assert stats.converged
     return stats.iterations
 
@@ -44,7 +44,7 @@ def test_a_splash_takes_a_dozen_iterations():
         )
         b = (problem.right_hand_side((velocity[0], velocity[1], velocity[2])),)
         x = zeros_like(problem.system, np.float64)
-        cycle = problem.preconditioners("multigrid")[0]()
+        cycle = problem.preconditioners()[0]()
         stats = conjugate_gradients(problem.system, cycle, b, x, SolveLimits(1e-6, 100))
         print(f"splash: {stats.iterations} iterations at {n} cells")
         assert stats.converged
@@ -61,7 +61,7 @@ def case_iterations(case: str, boxes: bool = True) -> int:
     problem = CASES[case].problem(32)
     system = problem.system()
     b, x = CASES[case].right(problem.grid, system), zeros_like(system, np.float64)
-    cycle = preconditioners(system, "multigrid", stiff_above=problem.stiff_above if boxes else None)[0]()
+    cycle = preconditioners(system, SOLVERS["multigrid"], stiff_above=problem.stiff_above if boxes else None)[0]()
     stats = conjugate_gradients(system, cycle, b, x, SolveLimits(1e-6, 60))
     print(f"{case}: {stats.iterations} iterations")
     assert stats.converged

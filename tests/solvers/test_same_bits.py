@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug import jit
-from glug.physics.viscosity.preconditioners import solve_parts
+from glug.physics.viscosity.preconditioners import MULTIGRID, solve_parts
 from glug.solvers.cg import zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.studies.problems import systems as solve_problems
@@ -35,7 +35,7 @@ def test_viscosity(case):
 
     def solve():
         x = zeros_like(system, np.float64)
-        assert solve_parts(system, "multigrid", b, x, SolveLimits(1e-6, 200), stiff_above=problem.stiff_above).converged
+        assert solve_parts(system, MULTIGRID, b, x, SolveLimits(1e-6, 200), stiff_above=problem.stiff_above).converged
         return x
 
     for one, two in answers(solve):

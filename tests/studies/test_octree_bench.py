@@ -3,6 +3,8 @@
 import pytest
 
 from glug.physics.viscosity.octree.problem import OctreeViscosity
+from glug.physics.viscosity.octree.tree import adapt
+from glug.physics.viscosity.preconditioners import SOLVERS
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.studies.bench.solves.octree_viscosity import count
@@ -20,7 +22,7 @@ def solved(n: int, preconditioner: str) -> tuple[int, float]:
     """Iterations to 1e-6 on the figure, and entries per row."""
     given = viscous_input("figure", n)
     problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
-    octree = OctreeViscosity.build(problem, given.diffusion, solver=preconditioner)
+    octree = OctreeViscosity(adapt(problem), given.diffusion, solver=SOLVERS[preconditioner])
     velocity = tuple(u.copy() for u in given.velocity)
     stats = octree.solve(velocity, SolveLimits(1e-6, 4000))
     assert stats.converged

@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from glug.geometry import kernels, kernels_band
+from glug.geometry.box import box_sum
 from glug.geometry.redistance import redistance
 from glug.geometry.sampled import SampledDistance
-from glug.grids.box import box_sum
 from glug.grids.regular import Grid
 
 RADIUS = 1.5  # support of the kernel, in cells

@@ -2,8 +2,8 @@
 
 Samples and faces are indexed like the cell above them. Lengths are in cells; 1_a is one step along axis a.
 
-    normal strain along a, at the cell p      u_a(p + 1_a) - u_a(p)
-    shear, at the edge p along e              u_a(p) - u_a(p - 1_b)  +  u_b(p) - u_b(p - 1_a),      a, b = e + 1, e + 2
+    normal strain along a, at the cell x      u_a(x + 1_a) - u_a(x)
+    shear, at the edge x along e              u_a(x) - u_a(x - 1_b)  +  u_b(x) - u_b(x - 1_a),      a, b = e + 1, e + 2
 
 With a weight for every sample, the row of a face in E' K V E has an entry for all faces that it shares a sample with:
 the product of the signs of both in the strain, times the weight.

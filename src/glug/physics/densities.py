@@ -1,8 +1,8 @@
 """Liquids of different densities: how much of every face belongs to which.
 
-The density on a face is sum_l share_l rho_l, share_l the part of the line between the two cell centres that is in
-liquid l (Goldade 2021, eq. 3.14): what the pressure's gradient meets there. One projection then moves all liquids
-together.
+The density on a face is sum_l share_l rho_l: of what is liquid on the line between the two cell centres, the part
+share_l is liquid l (Goldade 2021, eq. 3.14). That is what the pressure's gradient meets there. One projection then
+moves all liquids together.
 """
 
 from collections.abc import Sequence

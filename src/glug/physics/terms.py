@@ -12,8 +12,9 @@ solve, and a new one has to say no more than `Term` asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ import numpy as np
 from glug.grids.regular import Staggered
 from glug.solvers.cg import System, Vector
 from glug.solvers.low_rank import Coupled, Joined, LowRank, Rows
+
+MOVES = 1e-4  # share of a part's rows that has to be left of their sum: less is rounding
 
 
 class Term(Protocol):
@@ -48,9 +51,9 @@ class Term(Protocol):
         """Take the solution z that goes with x."""
         ...
 
-
-Crossing = Mapping[tuple[int, int], np.ndarray]
-"""X between terms i < j by their places in the list, (items_i m_i, items_j m_j)."""
+    def crossing(self, other: Term) -> np.ndarray | None:
+        """X (items m, items m of the other); None where they meet in the grid alone, or where the other answers."""
+        ...
 
 
 class Eliminated:
@@ -59,19 +62,32 @@ class Eliminated:
     number  where the vectors of the system are numbered otherwise than the samples: of every sample, -1 for none
     """
 
-    def __init__(
-        self, mask: Vector, terms: Sequence[Term], crossing: Crossing | None = None, number: np.ndarray | None = None
-    ):
+    def __init__(self, mask: Vector, terms: Sequence[Term], number: np.ndarray | None = None):
         self.terms = list(terms)
         self.parts = [LowRank(mask, numbered(t.rows, number), t.T) for t in terms]
-        self._crossing = {} if crossing is None else {pair: X for pair, X in crossing.items() if np.any(X)}
+
+    @cached_property
+    def crossings(self) -> dict[tuple[int, int], np.ndarray]:
+        """X between terms i < j by their places in the list, (items_i m_i, items_j m_j), where it is not zero."""
+        found = {}
+        for (i, one), (j, other) in combinations(enumerate(self.terms), 2):
+            X, back = one.crossing(other), other.crossing(one)
+            if X is None and back is not None:
+                X = back.T
+            if X is not None and np.any(X):
+                found[i, j] = X
+        return found
+
+    def part_of(self, term: Term) -> LowRank:
+        """J' T J of one of the terms."""
+        return next(part for own, part in zip(self.terms, self.parts) if own is term)
 
     @cached_property
     def low_rank(self) -> LowRank | Joined | None:
         """J' T J; None without any term."""
         if len(self.parts) < 2:
             return self.parts[0] if self.parts else None
-        return Joined(self.parts, self._joined_T() if self._crossing else None)
+        return Joined(self.parts, self._joined_T() if self.crossings else None)
 
     def _joined_T(self) -> np.ndarray:
         """(1 - T X)^-1 T, with the terms' own T: the inverse of T^-1 - X, also where T lacks motions (an axle)."""
@@ -81,7 +97,7 @@ class Eliminated:
             for n, own in enumerate(part.T):
                 at = slice(begin + n * part.m, begin + (n + 1) * part.m)
                 T[at, at] = own
-        for (i, j), block in self._crossing.items():
+        for (i, j), block in self.crossings.items():
             X[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
             X[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = block.T
         found = np.linalg.solve(np.eye(len(T)) - T @ X, T)
@@ -108,6 +124,18 @@ class Eliminated:
         if isinstance(self.low_rank, Joined) and self.low_rank.T is not None:
             return self.low_rank.split(self.low_rank.times_matrix(np.concatenate([y.ravel() for y in ys])))
         return [term.respond(y) for term, y in zip(self.terms, ys)]
+
+
+def moved(term: Term, label: np.ndarray, count: int) -> np.ndarray:
+    """Which of `count` parts, by the `label` of samples, move a term when all their unknowns rise together."""
+    found = np.zeros(count, np.bool_)
+    for (sample, value), T in zip(term.rows, term.T):
+        part = label.reshape(-1)[sample]
+        net, gross = np.zeros((2, count, len(T)))
+        np.add.at(net, part[part >= 0], value[part >= 0].reshape(-1, len(T)))
+        np.add.at(gross, part[part >= 0], np.abs(value[part >= 0]).reshape(-1, len(T)))
+        found |= (np.abs(net) > MOVES * np.maximum(gross, 1.0)).any(axis=1) & (np.abs(T).max() > 0.0)
+    return found
 
 
 def numbered(rows: Sequence[Rows], number: np.ndarray | None) -> Sequence[Rows]:

@@ -12,7 +12,7 @@ from glug.scene.body_checks import check_bodies
 from glug.scene.liquids import Liquid
 from glug.scene.messages import one_line
 from glug.scene.model import Count, Model, NonNegative, Positive, SlipLength, Vector, fail, nearest, two_or_three
-from glug.scene.settings import Camera, Output, Solver, Surface
+from glug.scene.settings import BEYOND_A_MATRIX, PRESSURE_TAKES, Camera, Output, Solver, Surface, quoted
 
 LONGEST_NAME = 100
 MOST_AIR = 0.1  # density of two-phase air over that of the lightest liquid
@@ -163,8 +163,6 @@ class Scene(Model):
                 raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
             if self.solver.tiles:
                 raise fail("tiles belong to the pressure solve of 'split'; 'stokes' has none", "solver.tiles")
-        if self.solver.tiles and self.solver.pressure == "ic-cg":
-            raise fail("'ic-cg' does not know tiles; valid with them: 'multigrid', 'jacobi-cg'", "solver.pressure")
         if self.solver.tile_liquid not in ("all", *self.liquids):
             raise fail(
                 f"no liquid is called '{self.solver.tile_liquid}' (valid: all, {', '.join(self.liquids)})",
@@ -180,6 +178,7 @@ class Scene(Model):
         check_bodies(self)
         self._check_walls()
         self._check_slip()
+        self._check_pressure_solver()
         if self.solver.particles_per_cell is None:
             counts = {"particles_per_cell": 8 if self.domain.dim == 3 else 4}
             object.__setattr__(self, "solver", self.solver.model_copy(update=counts))
@@ -207,8 +206,6 @@ class Scene(Model):
                 "solver.air",
             )
         heavy = air in ("affine", "two-phase")
-        if air == "affine" and self.solver.pressure == "ic-cg":
-            raise fail("'ic-cg' does not know affine air; valid with it: 'multigrid', 'jacobi-cg'", "solver.pressure")
         if heavy and self.solver.air_density > MOST_AIR * lightest:
             raise fail(
                 f"air has no inertia of its own: at most {MOST_AIR * lightest:g}, a tenth of the liquid's density, "
@@ -242,7 +239,7 @@ class Scene(Model):
             seen.add(solid.name)
 
     def _check_walls(self) -> None:
-        if "separating" in [*self.domain.walls.values(), *(solid.walls for solid in self.solids)]:
+        if self._separating:
             if self.solver.coupling == "stokes":
                 raise fail("'stokes' holds the liquid at all walls, but some are 'separating'", "solver.coupling")
             if self.solver.air in ("two-phase", "affine"):
@@ -251,8 +248,17 @@ class Scene(Model):
                     "and what a wall lets go would be a vacuum; valid: 'vacuum', 'constraint'",
                     "solver.air",
                 )
-            if self.solver.pressure == "ic-cg":
-                raise fail("'ic-cg' does not go with separating walls; valid: 'multigrid'", "solver.pressure")
+
+    @property
+    def _separating(self) -> bool:
+        return "separating" in [*self.domain.walls.values(), *(solid.walls for solid in self.solids)]
+
+    def _check_pressure_solver(self) -> None:
+        there = bool(self.solver.tiles), self.solver.air == "affine", self._separating
+        for feature, has in zip(BEYOND_A_MATRIX, there):
+            if has and feature not in PRESSURE_TAKES[self.solver.pressure]:
+                valid = quoted([name for name, takes in PRESSURE_TAKES.items() if feature in takes])
+                raise fail(f"'{self.solver.pressure}' does not go with {feature}; valid: {valid}", "solver.pressure")
 
     def _check_slip(self) -> None:
         one_for_all = len(set(self.domain.slip_length.values())) == 1

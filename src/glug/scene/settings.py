@@ -1,5 +1,6 @@
 """How a scene is solved, surfaced, written and looked at."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -56,15 +57,26 @@ class SolverNames:
     def check(self, value: Any) -> Any:
         names = [*self.built_in, *self.registered]
         if value not in names:
-            *others, last = (f"'{name}'" for name in names)
-            raise fail(f"{value!r} is not valid; valid: {', '.join(others)} or {last}")
+            raise fail(f"{value!r} is not valid; valid: {quoted(names)}")
         return value
+
+
+def quoted(names: Sequence[str]) -> str:
+    """'a', 'b' or 'c'."""
+    *others, last = (f"'{name}'" for name in names)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 PRESSURE_SOLVERS = SolverNames("multigrid", "jacobi-cg", "ic-cg", "reference")
 VISCOSITY_SOLVERS = SolverNames(
     "auto", "multigrid", "octree", "jacobi-cg", "laplacian", "laplacian-dirichlet", "reference", "none"
 )
+BEYOND_A_MATRIX = ("tiles", "affine air", "separating walls")  # what a pressure solver has to know of to solve it
+PRESSURE_TAKES: dict[str, tuple[str, ...]] = {
+    name: () if name == "ic-cg" else BEYOND_A_MATRIX  # its factors are those of a grid
+    for name in PRESSURE_SOLVERS.built_in
+}
+"""Which of them a pressure solver takes, by name."""
 
 
 class Solver(Model):

@@ -1,7 +1,8 @@
 """What the stages of one step share. Every field has one stage that makes it, in brackets; later stages read it.
 
-`problem` gains terms in `air` and `regions`, `q` is summed over projections, `velocity` changes in place, `bubbles`
-runs `geometry` again, and `fraction` and `before` are given back when nobody needs them any more.
+`problem` gains bubbles in `air` and affine regions in `regions`, `q` is summed over projections, which change `freed`
+in place, `velocity` changes in place, `bubbles` runs `geometry` and `free_surface` again, and `fraction` and `before`
+are given back when nobody needs them any more.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class StepContext:
     """
 
     setting: Setting
-    # Particles are poured, reseeded, heated and shifted before the solves; velocities, positions and time change from
-    # `transfer_to_particles` on.
+    # Particles are poured [sort], reseeded [reseed], heated, with what that does to their viscosity [heat], and shifted
+    # [bubbles] before the solves; velocities, positions and time change from `transfer_to_particles` on.
     state: State
     forces: Sequence[Force] = ()  # besides gravity
 
@@ -47,7 +48,9 @@ class StepContext:
     liquids: dict[int, np.ndarray] = field(init=False)  # distances of liquids of other densities, by number [geometry]
     mobility: Staggered | None = field(init=False)  # reference density over that on every face [geometry]
     bodies: RigidBodies | None = field(init=False)  # whose velocity every solve changes [geometry]
-    problem: PressureProblem = field(init=False)  # the projections of this step [geometry; terms: air, regions]
+    problem: PressureProblem = field(init=False)  # the projections [free_surface or two_phase; more: air, regions]
+    wet: np.ndarray = field(init=False)  # uint8: the cells with liquid at their centres [free_surface or two_phase]
+    freed: np.ndarray | None = field(init=False)  # uint8: those that separating walls let go, so far [geometry]
     air: ClosedAir | None = None  # the bubbles, where air is closed [air]
     air_lost: float = 0.0  # [m3] that they had lost by the step before [air]
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -42,10 +43,10 @@ def run_to_folder(
     scene: Scene,
     path: str | Path,
     frames: int | None = None,
-    threads: int | None = None,
     resume: bool = False,
     on_step: Callable[[StepStats], None] | None = None,
     console: Console | None = None,
+    **options: Any,
 ) -> RunSummary:
     """Simulate up to frame `frames` (the scene's own number when None) and write everything to `path`.
 
@@ -53,6 +54,8 @@ def run_to_folder(
              changed since.
     on_step  called after every step
     console  shows a progress bar if it is a terminal
+    options  `threads`, `stages` and `forces` of the `Simulation`; the folder has none of them, so going on with
+             stages or forces needs them again
 
     Ctrl-C or SIGTERM ends the run after the step in work, with a checkpoint (`interrupted` in the summary).
     InputError, before anything is written, if `path` is not free or holds another scene's run.
@@ -64,7 +67,7 @@ def run_to_folder(
     if there is not None and there.manifest()["complete"] and there.manifest()["frames"] >= last:
         return RunSummary(Path(path), last, last, steps=0, seconds=0.0, already_complete=True)
     with Interrupts() as interrupts:
-        run = _Run(scene, Path(path), threads, there)
+        run = _Run(scene, Path(path), there, options)
         with run.display(console) as display:
             return run.loop(interrupts, display, on_step)
 
@@ -79,13 +82,13 @@ def earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
 class _Run:
     """A simulation and the folder it fills. The folder is touched only once the simulation stands."""
 
-    def __init__(self, scene: Scene, path: Path, threads: int | None, there: RunFolder | None):
+    def __init__(self, scene: Scene, path: Path, there: RunFolder | None, options: dict[str, Any]):
         self.last = scene.time.frames
         checkpoint = there.read_checkpoint() if there is not None else None
         if checkpoint is None:
-            self.simulation = Simulation(scene, threads=threads)
+            self.simulation = Simulation(scene, **options)
         else:
-            self.simulation = Simulation.restore(scene, checkpoint.data, threads=threads)
+            self.simulation = Simulation.restore(scene, checkpoint.data, **options)
         kept_frame, kept_step = (checkpoint.frame, checkpoint.step) if checkpoint is not None else (-1, -1)
         manifest = {"scene": scene.name, "fps": scene.time.fps, "frames": self.last}
         self.folder = RunFolder.create(path, to_toml(scene), manifest, resume=True)

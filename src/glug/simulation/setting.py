@@ -58,7 +58,6 @@ class Setting:
         transfer = self.scene.solver.transfer
         self.apic = transfer == "apic" or (transfer == "auto" and self.viscous)
         self.reference = self.dim == 2
-        self.reference_pressure = self.reference or self.scene.solver.pressure == "reference"
         self.closed_air = self.scene.solver.air == "constraint"
         self.air_has_pressure = self.scene.solver.air in ("two-phase", "affine")
         self.has_regions = bool(self.scene.solver.tiles) or self.scene.solver.air == "affine"

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
 
 from glug.errors import InputError
-from glug.grids.regular import Staggered
+from glug.grids.regular import Grid, Staggered
+from glug.physics.affine.projection import AffineRegions, TiledRegions
+from glug.physics.affine.regions import Regions
+from glug.physics.pressure.levels import PressureLevel
 from glug.physics.pressure.solvers import SOLVERS, PressureSolver
-from glug.physics.reference.scenes import held_surface_viscosity, reference_pressure, reference_viscosity
+from glug.physics.reference.scenes import (
+    AssembledRegions,
+    held_surface_viscosity,
+    reference_pressure,
+    reference_viscosity,
+)
+from glug.physics.viscosity.preconditioners import JACOBI
 from glug.physics.viscosity.solvers import OctreeSolver, RegularSolver, ViscositySolver, ViscousFluid
-from glug.scene.settings import PRESSURE_SOLVERS, VISCOSITY_SOLVERS
+from glug.scene.settings import BEYOND_A_MATRIX, PRESSURE_SOLVERS, PRESSURE_TAKES, VISCOSITY_SOLVERS, quoted
 from glug.scene.settings import Solver as SolverSettings
 from glug.simulation.setting import Setting
 from glug.solvers.limits import SolveLimits
@@ -43,7 +52,7 @@ _viscosity: dict[str, Callable[[SolverSettings], ViscositySolver]] = {
     "auto": _octree,
     "octree": _octree,
     "multigrid": lambda settings: RegularSolver(),
-    "jacobi-cg": lambda settings: RegularSolver("jacobi-cg"),
+    "jacobi-cg": lambda settings: RegularSolver(JACOBI),
     "laplacian": lambda settings: _laplacian,
     "laplacian-dirichlet": lambda settings: _laplacian_dirichlet,
     "reference": lambda settings: _reference,
@@ -64,9 +73,26 @@ def viscosity_solver(setting: Setting) -> ViscositySolver:
     return _reference if setting.reference and built_in else _viscosity[settings.viscosity](settings)
 
 
-def register_pressure_solver(name: str, solver: PressureSolver) -> None:
-    """Let scenes say `solver.pressure = name`; see `glug.physics.pressure.solvers`."""
-    _register(name, PRESSURE_SOLVERS.register, lambda: _pressure.update({name: solver}))
+def affine_regions(setting: Setting) -> Callable[[Grid, PressureLevel, Regions], AffineRegions]:
+    """What makes the affine regions that the scene's pressure solver takes."""
+    return AssembledRegions if setting.reference or pressure_solver(setting) is reference_pressure else TiledRegions
+
+
+def register_pressure_solver(name: str, solver: PressureSolver, takes: Collection[str] = ()) -> None:
+    """Let scenes say `solver.pressure = name`; see `glug.physics.pressure.solvers`.
+
+    `takes` says what it solves besides the matrix: "tiles", "affine air", "separating walls". Scenes that have another
+    are refused.
+    """
+    for feature in takes:
+        if feature not in BEYOND_A_MATRIX:
+            raise InputError(f"no solver takes '{feature}'; valid: {quoted(BEYOND_A_MATRIX)}")
+
+    def keep() -> None:
+        _pressure[name] = solver
+        PRESSURE_TAKES[name] = tuple(takes)
+
+    _register(name, PRESSURE_SOLVERS.register, keep)
 
 
 def register_viscosity_solver(name: str, solver: ViscositySolver) -> None:

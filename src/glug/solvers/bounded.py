@@ -1,11 +1,12 @@
 """Quadratic problems with lower bounds on some unknowns, by an active set around conjugate gradients.
 
-Minimise 1/2 x' A x - b' x with x >= lower at the bounded unknowns. With the multiplier m = A x - b the minimum has
+Minimise 1/2 x' A x - b' x with x >= lower at the bounded unknowns. With multiplier = A x - b the minimum has
 
-    m = 0 where x is free,      min(d (x - lower), m) = 0 where it is bounded,      d the diagonal of A,
+    multiplier = 0 where x is free,      min(diag(A) (x - lower), multiplier) = 0 where it is bounded,
 
-that is x >= lower, m >= 0 and one of the two equal. Newton's method on these equations, which are not smooth, holds
-the unknowns with d (x - lower) < m at their bound and solves for the others (Hintermueller, Ito and Kunisch 2002).
+that is x >= lower, multiplier >= 0 and one of the two equal. Newton's method on these equations, which are not smooth,
+holds the unknowns with diag(A) (x - lower) < multiplier at their bound and solves for the others (Hintermueller, Ito
+and Kunisch 2002).
 For matrices without positive entries off the diagonal it converges from any start, mostly in a handful of turns; each
 needs its system only to a tenth of what is left, so that all turns together cost a few ordinary solves.
 """
@@ -47,7 +48,7 @@ class Bounds:
             self.held = np.zeros(len(self.index), np.bool_)
 
     def choose(self, x: np.ndarray, multiplier: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-        """Newton's choice of `held`; returns min(d (x - lower), m)."""
+        """Newton's choice of `held`; returns min(diag(A) (x - lower), multiplier)."""
         above = diagonal * (x - self.lower)
         self.held = above < multiplier
         return np.minimum(above, multiplier)

@@ -52,18 +52,18 @@ class System(Masked, Protocol):
 
 
 class Preconditioner(Protocol):
-    """What conjugate gradients ask of M, an approximate inverse of A: symmetric and positive."""
+    """What conjugate gradients ask of an approximate inverse of A, symmetric and positive: z is what it makes of r."""
 
     def step(self, x: Vector, r: Vector, d: Vector, q: Vector, alpha: float) -> float:
         """x += alpha d, r -= alpha q; returns |r|_inf."""
         ...
 
     def energy(self, r: Vector, scratch: Vector, stepped: bool) -> float:
-        """r . M r; `stepped` when r is what the last `step` left. `scratch` may be spoilt."""
+        """r . z; `stepped` when r is what the last `step` left. `scratch` may be spoilt."""
         ...
 
     def turn(self, d: Vector, r: Vector, beta: float) -> None:
-        """d = M r + beta d; follows `energy` of the same r."""
+        """d = z + beta d; follows `energy` of the same r."""
         ...
 
 
@@ -193,7 +193,7 @@ def _finite(peak: np.floating) -> float:
 
 
 class Diagonal:
-    """Jacobi: M is the inverse of the diagonal. Its energy comes with the step, so no pass is lost on it."""
+    """Jacobi: z is r over the diagonal. Its energy comes with the step, so no pass is lost on it."""
 
     def __init__(self, diagonal: Vector, blocks: np.ndarray):
         self.diagonal, self.blocks = diagonal, blocks
@@ -216,7 +216,7 @@ class Diagonal:
 
 
 class Cycle:
-    """M is a symmetric multigrid cycle: `precondition(r, z, scratch)` sets z = M r and returns r . z."""
+    """A symmetric multigrid cycle: `precondition(r, z, scratch)` sets z and returns r . z."""
 
     def __init__(self, system: System, precondition: Callable[[Vector, Vector, Vector], float]):
         self.precondition, self.blocks = precondition, system.blocks

@@ -17,3 +17,7 @@ class SolveLimits:
     def within(self, iterations: int) -> "SolveLimits":
         """The same with at most `iterations`."""
         return replace(self, max_iterations=min(iterations, self.max_iterations))
+
+    def scaled(self, share: float) -> "SolveLimits":
+        """Those of a system whose residuals count over `share` of its right-hand side's largest entry."""
+        return replace(self, tolerance=self.tolerance * share, floor=self.floor / share)

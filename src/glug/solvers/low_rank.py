@@ -1,4 +1,4 @@
-"""Systems A + J' T J: a grid's operator with a few reduced unknowns per body eliminated.
+"""Systems A + J' T J: a grid's operator with a few reduced unknowns per item eliminated.
 
 A rigid body (6 unknowns), an affine region (11) or a bubble of one pressure (1) meets the grid in sparse rows J; T is
 its small symmetric matrix. Eliminating unknowns z from [A, J'; J, H] gives A - J' H^-1 J: there T = -H^-1.
@@ -22,20 +22,20 @@ CHUNK = 2048  # entries that one thread sums at a time
 
 @dataclass(frozen=True)
 class _Part:
-    """The rows of all bodies in one component of the vectors, and the same by sample."""
+    """The rows of all items in one component of the vectors, and the same by sample."""
 
     cell: np.ndarray
     coefficient: np.ndarray  # (m, n)
-    body: np.ndarray  # of every entry
-    chunks: np.ndarray  # (k, 2) ranges of entries, each of one body
+    item: np.ndarray  # of every entry
+    chunks: np.ndarray  # (k, 2) ranges of entries, each of one item
     touched: np.ndarray  # samples, each once
     first: np.ndarray  # where their entries begin, sorted by sample
-    sorted_body: np.ndarray
+    sorted_item: np.ndarray
     sorted_coefficient: np.ndarray  # (n, m)
 
     @classmethod
-    def build(cls, cell: np.ndarray, coefficient: np.ndarray, body: np.ndarray) -> "_Part":
-        ends = np.flatnonzero(np.diff(body, append=-1)) + 1 if len(body) else np.zeros(0, np.int64)
+    def build(cls, cell: np.ndarray, coefficient: np.ndarray, item: np.ndarray) -> "_Part":
+        ends = np.flatnonzero(np.diff(item, append=-1)) + 1 if len(item) else np.zeros(0, np.int64)
         starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)[: len(ends)]
         pairs = [(s, min(s + CHUNK, b)) for a, b in zip(starts, ends) for s in range(a, b, CHUNK)]
         order = np.argsort(cell, kind="stable")
@@ -43,38 +43,38 @@ class _Part:
         return cls(
             cell,
             np.ascontiguousarray(coefficient.T),
-            body,
+            item,
             np.array(pairs, np.int64).reshape(-1, 2),
             touched,
             np.append(first, len(cell)).astype(np.int64),
-            body[order],
+            item[order],
             coefficient[order],
         )
 
 
 class LowRank:
-    """J' T J of bodies with m reduced unknowns each.
+    """J' T J of items with m reduced unknowns each.
 
     mask    of the system: entries at samples without an unknown are left out
-    rows    J' of every body
-    T       (bodies, m, m), symmetric, of either sign
+    rows    J' of every item
+    T       (items, m, m), symmetric, of either sign
     """
 
     def __init__(self, mask: Vector, rows: Sequence[Rows], T: np.ndarray):
         self.T = np.asarray(T, np.float64)
-        self.bodies, self.m = self.T.shape[:2]
-        if len(rows) != self.bodies:
-            raise ValueError(f"{len(rows)} bodies have rows, {self.bodies} have a matrix")
+        self.items, self.m = self.T.shape[:2]
+        if len(rows) != self.items:
+            raise ValueError(f"{len(rows)} items have rows, {self.items} have a matrix")
         none = np.zeros(0, np.int64), np.zeros((0, self.m))
         cell = np.concatenate([none[0], *(np.asarray(c, np.int64) for c, _ in rows)])
         coefficient = np.concatenate([none[1], *(np.asarray(k, np.float64).reshape(-1, self.m) for _, k in rows)])
-        body = np.repeat(np.arange(self.bodies), [len(c) for c, _ in rows])
+        item = np.repeat(np.arange(self.items), [len(c) for c, _ in rows])
         self._parts = []
         begin = 0
         for m in mask:
             mine = np.flatnonzero((cell >= begin) & (cell < begin + m.size))
             mine = mine[m.reshape(-1)[cell[mine] - begin] > 0]
-            self._parts.append(_Part.build(cell[mine] - begin, coefficient[mine], body[mine]))
+            self._parts.append(_Part.build(cell[mine] - begin, coefficient[mine], item[mine]))
             begin += m.size
 
     def with_matrix(self, T: np.ndarray) -> "LowRank":
@@ -86,16 +86,16 @@ class LowRank:
     @property
     def rank(self) -> int:
         """Number of reduced unknowns."""
-        return self.bodies * self.m
+        return self.items * self.m
 
     def sums(self, x: Vector) -> np.ndarray:
-        """J x, (bodies, m), in float64."""
-        y = np.zeros((self.bodies, self.m))
+        """J x, (items, m), in float64."""
+        y = np.zeros((self.items, self.m))
         for part, component in zip(self._parts, x):
             if len(part.chunks):
                 partial = np.empty((len(part.chunks), self.m))
                 kernels.sum_rows(component.reshape(-1), part.cell, part.coefficient, part.chunks, partial)
-                np.add.at(y, part.body[part.chunks[:, 0]], partial)
+                np.add.at(y, part.item[part.chunks[:, 0]], partial)
         return y
 
     def spread(self, z: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -105,7 +105,7 @@ class LowRank:
         for part in self._parts:
             values = np.empty(len(part.touched))
             if len(values):
-                kernels.spread_rows(z, part.first, part.sorted_body, part.sorted_coefficient, values)
+                kernels.spread_rows(z, part.first, part.sorted_item, part.sorted_coefficient, values)
             found.append((part.touched, values))
         return found
 
@@ -114,7 +114,7 @@ class LowRank:
         z = np.ascontiguousarray(z, np.float64)
         for part, component in zip(self._parts, q):
             if len(part.touched):
-                samples = part.touched, part.first, part.sorted_body, part.sorted_coefficient
+                samples = part.touched, part.first, part.sorted_item, part.sorted_coefficient
                 kernels.add_rows(z, *samples, component.reshape(-1))
 
     def touched(self) -> list[np.ndarray]:
@@ -122,7 +122,7 @@ class LowRank:
         return [part.touched for part in self._parts]
 
     def times_matrix(self, y: np.ndarray) -> np.ndarray:
-        """T y, body by body."""
+        """T y, item by item."""
         return np.einsum("bij,bj->bi", self.T, y)
 
     def columns(self, mask: Vector):  # type: ignore[no-untyped-def]
@@ -134,9 +134,9 @@ class LowRank:
         columns = []
         for part, a, begin in zip(self._parts, active, ends):
             number = np.cumsum(a) - 1 + begin
-            columns.append((number[part.cell], part.body, part.coefficient.T))
-        at, body, value = (np.concatenate(c) for c in zip(*columns))
-        place = np.repeat(at, self.m), (body[:, None] * self.m + np.arange(self.m)).ravel()
+            columns.append((number[part.cell], part.item, part.coefficient.T))
+        at, item, value = (np.concatenate(c) for c in zip(*columns))
+        place = np.repeat(at, self.m), (item[:, None] * self.m + np.arange(self.m)).ravel()
         return sparse.csc_matrix((value.ravel(), place), shape=(int(ends[-1]), self.rank))
 
     def assemble(self, mask: Vector):  # type: ignore[no-untyped-def]
@@ -144,18 +144,18 @@ class LowRank:
         from scipy import sparse
 
         J = self.columns(mask)
-        return J @ sparse.block_diag(list(self.T), format="csc") @ J.T if self.bodies else sparse.csc_matrix(J @ J.T)
+        return J @ sparse.block_diag(list(self.T), format="csc") @ J.T if self.items else sparse.csc_matrix(J @ J.T)
 
     def diagonal(self, diagonal: Vector) -> Vector:
         """`diagonal` of A with that of J' T J added."""
         out = tuple(d.copy() for d in diagonal)
         for component, part in zip(out, self._parts):
-            # Entries of one body at one sample add up before they are squared.
-            pair, where = np.unique(part.cell * self.bodies + part.body, return_inverse=True)
+            # Entries of one item at one sample add up before they are squared.
+            pair, where = np.unique(part.cell * self.items + part.item, return_inverse=True)
             k = np.zeros((len(pair), self.m))
             np.add.at(k, where, part.coefficient.T)
-            body = pair % self.bodies if self.bodies else pair
-            np.add.at(component.reshape(-1), pair // max(1, self.bodies), np.einsum("ei,eij,ej->e", k, self.T[body], k))
+            item = pair % self.items if self.items else pair
+            np.add.at(component.reshape(-1), pair // max(1, self.items), np.einsum("ei,eij,ej->e", k, self.T[item], k))
         return out
 
 
@@ -171,8 +171,8 @@ class Joined:
         self._ends = np.cumsum([part.rank for part in parts])[:-1]
 
     def split(self, y: np.ndarray) -> list[np.ndarray]:
-        """What belongs to each part, (bodies, m)."""
-        return [v.reshape(p.bodies, p.m) for v, p in zip(np.split(y, self._ends), self.parts)]
+        """What belongs to each part, (items, m)."""
+        return [v.reshape(p.items, p.m) for v, p in zip(np.split(y, self._ends), self.parts)]
 
     def sums(self, x: Vector) -> np.ndarray:
         """J x, (rank,)."""
@@ -231,7 +231,7 @@ class Coupled:
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         """r = b - (A + J' T J) x in float64.
 
-        What A and the bodies contribute may cancel, so b - J' T J x goes into A's residual, and what float32 cannot
+        What A and the items contribute may cancel, so b - J' T J x goes into A's residual, and what float32 cannot
         hold of it is added afterwards.
         """
         low = self.low_rank

@@ -61,7 +61,7 @@ class Smoother(Protocol):
 
 
 class Multigrid:
-    """z = M r by one V-cycle; M is symmetric and positive."""
+    """A preconditioner: one V-cycle, symmetric and positive."""
 
     def __init__(self, levels: Sequence[Level], smoother: Smoother, repeats: int = 0, bottom: "Bottom | None" = None):
         self.levels, self.smoother, self.repeats = levels, smoother, repeats
@@ -73,7 +73,7 @@ class Multigrid:
         self._bottom: Bottom = bottom
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
-        """z = M r; returns r . z."""
+        """z = what the cycle makes of r; returns r . z."""
         with threads_for(self._unknowns[0]), dense_on_one_thread():
             self.cycle(0, r, z, scratch)
         kernels.dot(r, z, self.levels[0].blocks, self._sums)

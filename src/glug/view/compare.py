@@ -68,14 +68,15 @@ def compare_runs(
     first_run: str | Path,
     second_run: str | Path,
     target: str | Path | None = None,
+    overwrite: bool = False,
     first: int | None = None,
     last: int | None = None,
-    overwrite: bool = False,
     on_frame: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Compare the frames `first` to `last` (all that both runs are to have, when None) of two run folders.
 
-    target  the folder to write; when None, `A-vs-B` beside the first run
+    target     the folder to write; when None, `A-vs-B` beside the first run
+    overwrite  replace an earlier comparison there
 
     InputError, with nothing written, if the runs have other frame rates or a frame is missing or damaged.
     """

@@ -1,7 +1,7 @@
 """Walls along which a viscous liquid slips: sides of the domain, and the surfaces of solids.
 
-A wall with slip length b (Navier) bears the shear stress mu (u - u_wall) / b: the liquid's velocity, continued
-behind it, is the wall's at the distance b. Slip lengths below `LEAST_SLIP` cells are not resolved and count as 0.
+A wall with slip length `slip` (Navier) bears the shear stress mu (u - u_solid) / slip: the liquid's velocity, continued
+behind it, is the wall's at that distance. Slip lengths below `LEAST_SLIP` cells are not resolved and count as 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Surface:
     cell: np.ndarray  # (n, 3) int64
     point: np.ndarray  # (n, 3) on the surface
     normal: np.ndarray  # (n, 3) into the liquid
-    area: np.ndarray  # (n,)
+    piece: np.ndarray  # (n,) its area, in faces
     length: np.ndarray  # (n,) slip length
     moves: np.ndarray  # (n,) bool: whether the solid does
     owner: np.ndarray  # (n,) number of the solid
@@ -47,7 +47,7 @@ class Surface:
 
     @property
     def _fields(self) -> tuple[np.ndarray, ...]:
-        return self.cell, self.point, self.normal, self.area, self.length, self.moves, self.owner
+        return self.cell, self.point, self.normal, self.piece, self.length, self.moves, self.owner
 
     def outside(self, distance: np.ndarray) -> Surface:
         """What lies in no other solid; `distance` is that to all of them, at cell corners, in cells."""
@@ -104,8 +104,8 @@ def sides_across(
     """`cells`, `nodes` and `rubbing` of `SlipWalls` for one axis with the cell borders `x` [m], float32.
 
     `walls` are the lower and the upper side that slip [m], or +-inf. The faces along a side in the cells that it cuts
-    are d in front of it and bear mu / (b + d). Where that is too little, or less than nothing because they lie behind
-    the side, they bear mu / NEAREST, and the shear in front of them is stiffer by what they lack.
+    are d in front of it and bear mu / (slip + d). Where slip + d is too little, or less than nothing because they lie
+    behind the side, they bear mu / NEAREST, and the shear in front of them is stiffer by what they lack.
     """
     cells = np.clip((np.minimum(x[1:], walls[1]) - np.maximum(x[:-1], walls[0])) / dx, 0.0, 1.0)
     tolerance = 1e-6 * dx

@@ -187,7 +187,7 @@ def face_segment(faces, s):
 
 @kernel(parallel=True)
 def region_response(x, faces, position, first, inverse, y, z):
-    """y = J x and z = M_B^-1 y per region (12,); the segments of region r are from first[r] to first[r + 1]."""
+    """y = J x and z = M_v^-1 y per region (12,); the segments of region r are from first[r] to first[r + 1]."""
     for slot in prange(len(first) - 1):
         region = np.int64(slot)
         sums, out = y[region], z[region]
@@ -266,7 +266,7 @@ def residual_chunks(b, x, z, r, spring, lx, ly, lz, table, pairs, loose, faces, 
 
 @kernel
 def add_region_diagonal(inverse, faces, position, diagonal):
-    """diagonal += that of J' S J, every face by itself; `inverse` is S as (regions, 12, 12)."""
+    """diagonal += that of J' M_v^-1 J, every face by itself; `inverse` is M_v^-1 as (regions, 12, 12)."""
     f = np.ones(4)
     for s in range(len(faces)):
         c0, length, region, a, along, _ = face_segment(faces, s)

@@ -1,10 +1,10 @@
 """The pressure matrix of a liquid with affine regions, matrix-free: A of the free faces and J' M_v^-1 J in factors.
 
-Only pressures of ordinary cells are stored, one after the other, because the cells of the regions would take most of
-the memory that an iteration moves. Numbers run through one layer of cells after the other, along z in rows; cells in
-runs of fewer than SHORT along z, between tiles or at a wall, are numbered along y, after the rows of their layer. So
-most neighbours of consecutive cells are consecutive, too; pairs where they are not (the layers between tiles cross
-there) are `loose`, kept one by one.
+J = -R' D' here, so v = v* - M_v^-1 J q. Only pressures of ordinary cells are stored, one after the other, because the
+cells of the regions would take most of the memory that an iteration moves. Numbers run through one layer of cells after
+the other, along z in rows; cells in runs of fewer than SHORT along z, between tiles or at a wall, are numbered along y,
+after the rows of their layer. So most neighbours of consecutive cells are consecutive, too; pairs where they are not
+(the layers between tiles cross there) are `loose`, kept one by one.
 """
 
 from dataclasses import dataclass

@@ -24,6 +24,7 @@ from glug.physics.air.regions import AirRegions
 from glug.physics.pressure import kernels
 from glug.physics.pressure.components import Components
 from glug.physics.rigid.bodies import BodyPressure, RigidBodies, wall_velocity
+from glug.physics.terms import Term
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import LowRank, Rows
 
@@ -86,9 +87,13 @@ class Bubbles:
     def __len__(self) -> int:
         return len(self.number)
 
+    def crossing(self, other: Term) -> np.ndarray | None:
+        """With bodies; see `displaced`."""
+        return -self.displaced.T if isinstance(other, BodyPressure) else None
+
     @cached_property
-    def crossing(self) -> np.ndarray:
-        """X (bodies m, bubbles): minus what a unit of a body's motion takes of a bubble's volume."""
+    def displaced(self) -> np.ndarray:
+        """(bodies m, bubbles): what a unit of a body's motion takes of a bubble's volume."""
         bodies = self.bodies
         assert bodies is not None
         out = np.zeros((*bodies.velocity.shape, len(self)))
@@ -97,7 +102,7 @@ class Bubbles:
         bubble = number[self.regions.label.reshape(-1)]
         air = (bubble >= 0).view(np.uint8).reshape(self.liquid.shape)
         for n, (cell, value) in enumerate(bodies.rows(air)):
-            np.add.at(out[n].T, bubble[cell], -value)
+            np.add.at(out[n].T, bubble[cell], value)
         return out.reshape(bodies.velocity.size, len(self))
 
     def _group(self, contacts: Contacts, bodies: BodyPressure | None) -> None:
@@ -116,7 +121,7 @@ class Bubbles:
         self.pinned[self._part_group[part[~inner]]] = True
         if bodies is not None:
             net = np.zeros((count, *bodies.bodies.velocity.shape))
-            push = -self.crossing.T.reshape(bubbles, *bodies.bodies.velocity.shape)
+            push = self.displaced.T.reshape(bubbles, *bodies.bodies.velocity.shape)
             np.add.at(net, self._bubble_group, push)
             group = np.append(self._part_group, -1)[self.components.label]
             self.pinned |= bodies.pushed(group, count, net)

@@ -12,7 +12,7 @@ import numpy as np
 from glug.grids.blocks import active_blocks
 from glug.grids.kernels import sum_faces
 from glug.grids.regular import copied
-from glug.physics.air import kernels as kernels_bubbles
+from glug.physics.air import kernels
 from glug.physics.pressure.levels import PressureLevel
 
 CONDUCTION = 30.0  # of a filled bubble over that of the liquid; without end in truth (8 is less, 100 no better)
@@ -22,8 +22,8 @@ def fill(fine: PressureLevel, filled: np.ndarray) -> PressureLevel:
     """`fine` with the marked air cells as unknowns."""
     phi, liquid = fine.phi.copy(), fine.liquid.copy()
     links, diagonal = copied(fine.links), np.zeros_like(fine.diagonal)
-    kernels_bubbles.fill_cells(filled, phi, liquid)
+    kernels.fill_cells(filled, phi, liquid)
     for a, link in enumerate(links):
-        kernels_bubbles.fill_links(a, filled, fine.liquid, fine.area[a], np.float32(CONDUCTION), link)
+        kernels.fill_links(a, filled, fine.liquid, fine.area[a], np.float32(CONDUCTION), link)
     sum_faces(*links, liquid, diagonal)
     return replace(fine, phi=phi, liquid=liquid, links=links, diagonal=diagonal, blocks=active_blocks(liquid))

@@ -24,7 +24,7 @@ from glug.grids.coarsen import (
     weights_at,
 )
 from glug.grids.regular import CENTRE, Grid, Staggered
-from glug.physics.pressure import kernels_grids as kernels_pressure
+from glug.physics.pressure import kernels_grids
 from glug.physics.pressure.rows import PressureRows
 from glug.solvers.cg import PATIENCE, Vector
 from glug.solvers.multigrid import BOTTOM
@@ -125,11 +125,11 @@ def coarser(fine: PressureLevel) -> PressureLevel:
     for a in range(3):
         gather(fine.area[a], [PICK if b == a else HALF * PAIRS for b in range(3)], area[a], blocks)
         weights = [quarter(NODES) if b == a else CELLS for b in range(3)]
-        kernels_pressure.coarsen_links(a, fine.links[a], fine.liquid, *weights, links[a], blocks)
-        kernels_pressure.coarse_links(a, phi, liquid, area[a], np.float32(scale), links[a])
+        kernels_grids.coarsen_links(a, fine.links[a], fine.liquid, *weights, links[a], blocks)
+        kernels_grids.coarse_links(a, phi, liquid, area[a], np.float32(scale), links[a])
     diagonal, held = grid.scalar(), grid.scalar()
     colours = fine.colours
-    kernels_pressure.coarsen_springs(*fine.rows.matrix, fine.liquid, colours.numbers, colours.starts, held)
-    kernels_pressure.coarse_diagonal(*links, liquid, held, np.float32(scale), diagonal)
+    kernels_grids.coarsen_springs(*fine.rows.matrix, fine.liquid, colours.numbers, colours.starts, held)
+    kernels_grids.coarse_diagonal(*links, liquid, held, np.float32(scale), diagonal)
     liquid = (diagonal > 0).view(np.uint8)
     return PressureLevel(grid.shape, phi, liquid, area, links, diagonal, active_blocks(liquid), scale)

@@ -1,6 +1,6 @@
 """Pressure projection: open face areas at solids, second-order ghost fluid at the free surface.
 
-Find q with D u = target, where u = u* - G q. With q = p dt / (rho dx) the system is
+Find q with D u = target, where u = u* + M^-1 D' q, M = area theta / mobility. With q = p dt / (rho dx) the system is
 
     sum over faces  link (q_i - q_neighbour) = target - D u*,     link = area, or area / theta towards air,
 
@@ -30,10 +30,11 @@ from glug.physics.pressure.components import Components, find_components
 from glug.physics.pressure.contrast_levels import MOST_AVERAGED, ContrastLevel, contrast_of
 from glug.physics.pressure.levels import PressureLevel
 from glug.physics.pressure.separation import SeparatingWalls
-from glug.physics.pressure.solvers import MULTIGRID, Makers, Preconditioning, PressureSolver
+from glug.physics.pressure.solvers import MULTIGRID, Iterative, Makers, Preconditioning, PressureSolver
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import BodyPressure, RigidBodies, wall_velocity
-from glug.physics.terms import Crossing, Eliminated, Term
+from glug.physics.terms import Eliminated, Term, moved
+from glug.solvers.bounded import Bounds
 from glug.solvers.cg import System, Vector, largest
 from glug.solvers.limits import SolveLimits
 from glug.solvers.low_rank import LowRank
@@ -53,8 +54,9 @@ class PressureProblem:
     bubbles: Bubbles | None = None  # closed air that keeps its volume; None where all air is at p = 0
     regions: AffineRegions | None = None  # cells that move together and have no pressure
     walls: SeparatingWalls | None = None  # that let go
+    bounds: Bounds | None = None  # which they put on q; of one solve
     parts: Components | None = None  # of the liquid, where air has pressures too
-    more_terms: Sequence[Term] = ()
+    more_terms: Sequence[Term] = ()  # reduced unknowns of other kinds, which give way as bodies do (T > 0)
 
     @classmethod
     def build(
@@ -106,6 +108,13 @@ class PressureProblem:
         new.__dict__["body_term"] = self.body_term
         return new
 
+    def bounded(self, bounds: Bounds) -> "PressureProblem":
+        """The same with bounds on q; what solves have made is shared."""
+        shared = {name: getattr(self, name) for name in ("eliminated", "preconditioning")}
+        new = self._with(bounds=bounds)
+        new.__dict__.update(shared)
+        return new
+
     def forget_solves(self) -> None:
         """Give back the memory of what solves have made: hierarchies, and rows of terms."""
         for name in ("preconditioning", "eliminated"):
@@ -137,24 +146,17 @@ class PressureProblem:
         return [*(term for term in found if term is not None), *self.more_terms]
 
     @cached_property
-    def crossing(self) -> Crossing:
-        """What terms do to each other: the air of a bubble to a body."""
-        if self.body_term is None or self.bubbles is None:
-            return {}
-        return {(0, 1): self.bubbles.crossing}
-
-    @cached_property
     def eliminated(self) -> Eliminated:
         """The terms over the unknowns."""
         return self.eliminated_over(self.base.mask)
 
     def eliminated_over(self, mask: Vector) -> Eliminated:
         """The same over some of them: those with a positive `mask`."""
-        return Eliminated(mask, self.terms, self.crossing, None if self.regions is None else self.regions.system.number)
+        return Eliminated(mask, self.terms, None if self.regions is None else self.regions.system.number)
 
     def bodies_of(self, eliminated: Eliminated) -> LowRank | None:
         """What the bodies add to the matrix of `system`, where `eliminated` is over its cells."""
-        return eliminated.parts[0] if self.body_term is not None and self.regions is None else None
+        return None if self.body_term is None or self.regions is not None else eliminated.part_of(self.body_term)
 
     @property
     def base(self) -> System:
@@ -183,9 +185,9 @@ class PressureProblem:
         """The opposite."""
         return index if self.regions is None else self.regions.system.cell[index]
 
-    def preconditioners(self, name: str) -> Makers:
-        """What the solver `name` begins with, and what it falls back on."""
-        return self.preconditioning.by_name(name)
+    def preconditioners(self, solver: Iterative = MULTIGRID) -> Makers:
+        """What a solver begins with, and what it falls back on."""
+        return solver.makers(self.preconditioning)
 
     @cached_property
     def preconditioning(self) -> Preconditioning:
@@ -194,11 +196,12 @@ class PressureProblem:
 
     @cached_property
     def pushed(self) -> np.ndarray:
-        """Whether the pressure of a component as a whole pushes a body."""
-        count = len(self.components.cells)
-        return (
-            np.zeros(count, np.bool_) if self.body_term is None else self.body_term.pushed(self.components.label, count)
-        )
+        """Whether the pressure of a component as a whole pushes a body, or moves what another term has."""
+        label, count = self.components.label, len(self.components.cells)
+        found = np.zeros(count, np.bool_) if self.body_term is None else self.body_term.pushed(label, count)
+        for term in self.more_terms:
+            found |= moved(term, label, count)
+        return found
 
     # -- projection ----------------------------------------------------------------------------------------
 
@@ -247,12 +250,14 @@ class PressureProblem:
         *,
         correction: VolumeCorrection | None = None,
         earlier: np.ndarray | None = None,
+        freed: np.ndarray | None = None,
         solver: PressureSolver = MULTIGRID,
     ) -> tuple[np.ndarray, SolveStats]:
         """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
 
-        `earlier` is q of a projection before, in the same step: separating walls bound the sum of both. Where closed
-        liquid is compressed, `imbalance` of the statistics is the mean divergence that is left, over the largest
+        `earlier` is q of a projection before, in the same step: separating walls bound the sum of both. `freed` (uint8)
+        are the cells that they let go before, where the solve begins, and then those that it lets go, in place. Where
+        closed liquid is compressed, `imbalance` of the statistics is the mean divergence that is left, over the largest
         right-hand side. `solver` is a function (`physics.pressure.solvers`), not a name.
         """
         motion = None if self.regions is None else self.regions.enter(velocity)
@@ -261,9 +266,15 @@ class PressureProblem:
         self.consistent(b, correction)
         given = [term.given((b,), velocity) for term in self.terms]
         q = self.grid.scalar(dtype=np.float64)
-        if self.walls is not None:
-            self.walls.earlier = earlier
-        stats = solver(self, b, given, q, limits)
+        if self.walls is None:
+            stats = solver(self, b, given, q, limits)
+        else:
+            bounds = self.walls.bounds(self, freed, earlier)
+            stats = solver(self.bounded(bounds), b, given, q, limits)
+            self.walls.lift(self, q)
+            if freed is not None:
+                freed[:] = 0
+                freed.reshape(-1)[self.cells_of(bounds.index[bounds.held])] = 1
         if unmet > 0.0:
             scale = max(unmet, largest((b,), self.system.blocks), limits.floor)
             stats = replace(stats, imbalance=unmet / scale)

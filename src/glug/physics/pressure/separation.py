@@ -23,27 +23,25 @@ if TYPE_CHECKING:
     from glug.physics.pressure.problem import PressureProblem
 
 
-@dataclass
+@dataclass(frozen=True)
 class SeparatingWalls:
-    """Walls that let go, in one projection after the other of a step."""
+    """Walls that let go."""
 
     cells: np.ndarray  # uint8: those that touch such a wall
-    freed: np.ndarray | None = None  # uint8: those let go by the last solve; where the next begins
-    earlier: np.ndarray | None = None  # q of a projection before, in the same step: the sum of both is bounded
 
-    def bounds(self, problem: PressureProblem) -> Bounds:
-        """The bounds of a solve, on the numbers of its vectors."""
+    def bounds(self, problem: PressureProblem, freed: np.ndarray | None, earlier: np.ndarray | None) -> Bounds:
+        """The bounds of a solve, on the numbers of its vectors, which begins with `freed` cells at them (uint8).
+
+        `earlier` is q of a projection before, in the same step: the sum of both is bounded.
+        """
         cell = bounded_cells(self.cells, problem.liquid, problem.components, fixed_by_open_air(problem))
-        lower = 0.0 if self.earlier is None else -self.earlier.reshape(-1)[cell]
-        held = np.zeros(0, np.bool_) if self.freed is None else self.freed.reshape(-1)[cell] > 0
+        lower = 0.0 if earlier is None else -earlier.reshape(-1)[cell]
+        held = np.zeros(0, np.bool_) if freed is None else freed.reshape(-1)[cell] > 0
         return Bounds(problem.numbered(cell), lower, held)
 
-    def take(self, bounds: Bounds, problem: PressureProblem, q: np.ndarray) -> None:
-        """See where a solve met its bounds, and lift the pressures of closed parts, in place."""
+    def lift(self, problem: PressureProblem, q: np.ndarray) -> None:
+        """Lift the pressures of closed parts to what walls allow, in place."""
         lift_closed(q, self.cells, problem.components, closed_parts(problem))
-        freed = np.zeros(problem.grid.shape, np.uint8)
-        freed.reshape(-1)[problem.cells_of(bounds.index[bounds.held])] = 1
-        self.freed = freed
 
 
 def closed_parts(problem: PressureProblem) -> np.ndarray:

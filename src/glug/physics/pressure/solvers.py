@@ -1,12 +1,14 @@
 """The solvers of a projection by name, and their preconditioners.
 
 A solver is a function `(problem, b, given, q, limits) -> SolveStats` that solves the problem's system for q, starting
-from zero; `given` is h of its terms. A scene says its name (`solver.pressure`).
+from zero; `given` is h of its terms. One that takes separating walls keeps to `problem.bounds`, where there are any,
+and leaves in their `held` where it met them. A scene says its name (`solver.pressure`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,33 +41,27 @@ class PressureSolver(Protocol):
     ) -> SolveStats: ...
 
 
+@dataclass(frozen=True)
 class Iterative:
-    """Conjugate gradients with one preconditioner, and what to fall back on: `Preconditioning.by_name`."""
+    """Conjugate gradients: with what to begin and what to fall back on, and the same where unknowns are held."""
 
-    def __init__(self, name: str):
-        self.name = name
+    name: str
+    makers: Callable[[Preconditioning], Makers]
+    held_makers: Callable[[HeldPreconditioning], Makers]
 
     def __call__(
         self, problem: PressureProblem, b: np.ndarray, given: Sequence[np.ndarray], q: np.ndarray, limits: SolveLimits
     ) -> SolveStats:
         right, x = problem.vector(b), problem.vector(q)
         problem.eliminated.prepare(right, given)
-        makers = problem.preconditioning.by_name(self.name)
-        bounds = None if problem.walls is None else problem.walls.bounds(problem)
-        if bounds is None:
-            patience = problem.system.patience
+        if problem.bounds is None:
+            makers, patience = problem.preconditioners(self), problem.system.patience
             stats = solve_with_fallback(problem.operator, makers, right, x, limits, patience=patience)
         else:
-            without = Without(problem, multigrid=self.name != "jacobi-cg")
-            stats = solve_bounded(problem.operator, bounds, without, right, x, limits)
+            without = Without(problem, self.held_makers)
+            stats = solve_bounded(problem.operator, problem.bounds, without, right, x, limits)
         problem.unpack(x, q)
-        if bounds is not None and problem.walls is not None:
-            problem.walls.take(bounds, problem, q)
         return stats
-
-
-MULTIGRID, JACOBI, INCOMPLETE = (Iterative(name) for name in ("multigrid", "jacobi-cg", "ic-cg"))
-SOLVERS: dict[str, PressureSolver] = {s.name: s for s in (MULTIGRID, JACOBI, INCOMPLETE)}
 
 
 class Preconditioning:
@@ -74,15 +70,10 @@ class Preconditioning:
     def __init__(self, problem: PressureProblem):
         self.problem = problem
 
-    def by_name(self, name: str) -> Makers:
-        """What `name` says, and what to fall back on."""
+    def robust(self) -> Makers:
+        """What solves where multigrid does not."""
         alone = not self.problem.terms and self.problem.regions is None  # the factors know neither
-        choices: dict[str, Makers] = {
-            "jacobi-cg": [self.jacobi],
-            "ic-cg": [self.incomplete],
-            "multigrid": [self.multigrid, *([self.incomplete] if alone else []), self.jacobi],
-        }
-        return choices[name]
+        return [self.incomplete, self.jacobi] if alone else [self.jacobi]
 
     def jacobi(self) -> Preconditioner:
         system = self.problem.base
@@ -118,7 +109,7 @@ class Preconditioning:
     def _unfixed(self) -> np.ndarray | None:
         """Number, by cell, the parts of the liquid whose pressure is known up to a constant; None without any."""
         problem = self.problem
-        if problem.bodies is not None:
+        if problem.bodies is not None or problem.more_terms:
             return None
         components, bubbles = problem.components, problem.bubbles
         free, cells = components.free, components.cells
@@ -133,7 +124,7 @@ class Preconditioning:
 def stiffened(mask: Vector, parts: Sequence[LowRank]) -> Vector:
     """`mask` with the diagonals of the terms that add to it; what bubbles take away is left out."""
     for part in parts:
-        if np.all(np.einsum("nii->n", part.T) > 0.0) and part.bodies:
+        if np.all(np.einsum("nii->n", part.T) > 0.0) and part.items:
             mask = part.diagonal(mask)
     return mask
 
@@ -143,32 +134,44 @@ class Without:
 
     SAME = 0.1  # share of the held unknowns that may differ before coarse grids are made anew
 
-    def __init__(self, problem: PressureProblem, *, multigrid: bool = True):
-        self.problem, self._multigrid = problem, multigrid
+    def __init__(self, problem: PressureProblem, makers: Callable[[HeldPreconditioning], Makers]):
+        self.problem, self._makers = problem, makers
         self._coarse: list[PressureLevel] = []
         self._index = np.full(1, -1)
 
     def __call__(self, index: np.ndarray) -> tuple[System, Makers]:
         """Without the unknowns `index`: they count as air."""
-        problem = self.problem
-        level = problem.system.without(problem.cells_of(index))
-        base: System = level if problem.regions is None else Held(problem.base, index)
-        eliminated = problem.eliminated_over(base.mask)
+        held = HeldPreconditioning(self, index)
+        return held.eliminated.couple(held.base), self._makers(held)
 
-        def jacobi() -> Preconditioner:
-            return Diagonal(stiffened(base.mask, eliminated.parts), base.blocks)
+    def coarser(self, level: PressureLevel, index: np.ndarray) -> list[PressureLevel]:
+        """The levels below `level`, which is without `index`, or those of a similar one."""
+        differing = len(np.setxor1d(index, self._index, assume_unique=True))
+        if differing > self.SAME * max(len(index), 1):
+            self._coarse, self._index = self.problem.preconditioning.grids.coarser(level), index
+        return self._coarse
 
-        def cycle() -> Preconditioner:
-            differing = len(np.setxor1d(index, self._index, assume_unique=True))
-            grids = problem.preconditioning.grids
-            if differing > self.SAME * max(len(index), 1):
-                self._coarse, self._index = grids.coarser(level), index
-            precondition = grids.cycle(level, self._coarse, problem.bodies_of(eliminated))
-            if problem.regions is None:
-                return Cycle(level, precondition)
-            return Cycle(base, CoupledCycle(problem.regions.system, level, precondition, index))
 
-        return eliminated.couple(base), [cycle, jacobi] if self._multigrid else [jacobi]
+class HeldPreconditioning:
+    """The preconditioners of a problem whose unknowns `index` are held."""
+
+    def __init__(self, without: Without, index: np.ndarray):
+        problem = self.problem = without.problem
+        self._without, self._index = without, index
+        self.level = problem.system.without(problem.cells_of(index))
+        self.base: System = self.level if problem.regions is None else Held(problem.base, index)
+        self.eliminated = problem.eliminated_over(self.base.mask)
+
+    def jacobi(self) -> Preconditioner:
+        return Diagonal(stiffened(self.base.mask, self.eliminated.parts), self.base.blocks)
+
+    def multigrid(self) -> Preconditioner:
+        problem, level, index = self.problem, self.level, self._index
+        coarse = self._without.coarser(level, index)
+        cycle = problem.preconditioning.grids.cycle(level, coarse, problem.bodies_of(self.eliminated))
+        if problem.regions is None:
+            return Cycle(level, cycle)
+        return Cycle(self.base, CoupledCycle(problem.regions.system, level, cycle, index))
 
 
 class Held:
@@ -189,3 +192,9 @@ class Held:
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         self.system.residual(b, x, r)
         r[0].reshape(-1)[self.index] = 0.0
+
+
+MULTIGRID = Iterative("multigrid", lambda p: [p.multigrid, *p.robust()], lambda p: [p.multigrid, p.jacobi])
+JACOBI = Iterative("jacobi-cg", lambda p: [p.jacobi], lambda p: [p.jacobi])
+INCOMPLETE = Iterative("ic-cg", lambda p: [p.incomplete], lambda p: [p.multigrid, p.jacobi])
+SOLVERS = {solver.name: solver for solver in (MULTIGRID, JACOBI, INCOMPLETE)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.box import box_sum
+from glug.geometry.box import box_sum
 from glug.grids.regular import Grid
 from glug.particles.storage import Particles
 from glug.particles.transfer import cell_sums

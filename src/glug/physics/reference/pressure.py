@@ -25,11 +25,11 @@ def volume_pressure(
 
 
 class AreaPressure(VariationalProblem):
-    """p such that D (A u + (1 - A) u_wall) = 0 in every cell with liquid at its pressure, u = u* - dt/rho G p / theta.
+    """D (area u + (1 - area) u_wall) = 0 in every cell with liquid at its pressure, u = u* - dt/rho G p / theta.
 
     `area` is the open fraction of every face. On the faces between liquid and air `theta` is the part of the way from
     the liquid's pressure to the air's that is in the liquid, and 1 on others. In the notation of `VariationalProblem`
-    the faces have W_F = A and W_L = theta, and the cells W_L = 1 or 0: the same algebra with other weights.
+    the faces have W_F = area and W_L = theta, and the cells W_L = 1 or 0: the same algebra with other weights.
     """
 
     def __init__(

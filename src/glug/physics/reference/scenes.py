@@ -61,18 +61,16 @@ def reference_pressure(
     problem: PressureProblem, b: np.ndarray, given: Sequence[np.ndarray], q: np.ndarray, limits: SolveLimits
 ) -> SolveStats:
     """Solve a projection's system directly."""
+    bounds = problem.bounds
     if problem.regions is not None:
         return _with_regions(problem, b, given, q)
-    if problem.walls is None and problem.bubbles is not None and len(problem.terms) == 1:
+    if bounds is None and problem.bubbles is not None and len(problem.terms) == 1:
         return _with_bubbles(problem, b, given[0], q)
     problem.eliminated.prepare((b,), given)
     matrix = assemble_pressure(problem)
-    if problem.walls is None:
+    if bounds is None:
         return direct_solve("pressure", problem.system.mask, (b,), (q,), matrix)
-    bounds = problem.walls.bounds(problem)
-    stats = direct_bounded("pressure", problem.system.mask, bounds, (b,), (q,), matrix)
-    problem.walls.take(bounds, problem, q)
-    return stats
+    return direct_bounded("pressure", problem.system.mask, bounds, (b,), (q,), matrix)
 
 
 def _with_bubbles(problem: PressureProblem, b: np.ndarray, given: np.ndarray, q: np.ndarray) -> SolveStats:
@@ -149,12 +147,11 @@ def _with_regions(problem: PressureProblem, b: np.ndarray, given: Sequence[np.nd
     right, system, low = problem.vector(b.astype(np.float64)), regions.system, problem.eliminated.low_rank
     problem.eliminated.prepare(right, given)
     added = None if low is None else low.assemble(system.mask)
-    if problem.walls is not None:
+    if problem.bounds is not None:
         matrix = regions.affine.matrix() if added is None else regions.affine.matrix() + added
-        bounds, x = problem.walls.bounds(problem), problem.vector(q)
-        stats = direct_bounded("pressure", system.mask, bounds, right, x, sparse.csc_matrix(matrix))
+        x = problem.vector(q)
+        stats = direct_bounded("pressure", system.mask, problem.bounds, right, x, sparse.csc_matrix(matrix))
         problem.unpack(x, q)
-        problem.walls.take(bounds, problem, q)
         return stats
     # The sign of the affine projection: q there pushes what it here pulls.
     found, residual = regions.affine.pressures(-right[0][0, 0], added)

@@ -113,12 +113,12 @@ class LinearStep:
 
 
 class SteppedViscosity:
-    """Viscosity as an ordinary differential equation M u' = -(L + T) u: its explicit, mixed and implicit steps.
+    """Viscosity as a differential equation M du/dt = -(lap + cross) u: its explicit, mixed and implicit steps.
 
-    M is the mass of the faces, L the componentwise Laplacian, T the transposed gradient, which couples the components.
-    `liquid` weighs the stresses at cells and edges; those outside the liquid are none, so the surface has no tangential
-    stress, in all parts of a step (Nichols and Hirt 1971). Faces count as full: with the small masses of cut ones no
-    explicit step would be stable.
+    M is the mass of the faces, `lap` the componentwise Laplacian, `cross` the transposed gradient, which couples the
+    components. `liquid` weighs the stresses at cells and edges; those outside the liquid are none, so the surface has
+    no tangential stress, in all parts of a step (Nichols and Hirt 1971). Faces count as full: with the small masses of
+    cut ones no explicit step would be stable.
     """
 
     def __init__(self, mesh: StrainMesh, liquid: Fractions, viscosity: Viscosity, *, density: float | np.ndarray = 1.0):
@@ -126,22 +126,22 @@ class SteppedViscosity:
         strain = stiffness(stress_rows(mesh, liquid, full, viscosity, trace_free=False))
         laplacian = stiffness(laplacian_rows(mesh, liquid, full, viscosity))
         self.faces = np.asarray(abs(strain).sum(axis=0)).ravel() > 0
-        self.L = laplacian[self.faces][:, self.faces]
-        self.T = strain[self.faces][:, self.faces] - self.L
+        self.lap = laplacian[self.faces][:, self.faces]
+        self.cross = strain[self.faces][:, self.faces] - self.lap
         self.M = sparse.diags((density * mesh.face_volume)[self.faces], format="csr")
 
     def explicit(self, dt: float) -> LinearStep:
         """All stresses from the old velocity."""
-        return LinearStep(self.M, self.M - dt * (self.L + self.T), self.faces)
+        return LinearStep(self.M, self.M - dt * (self.lap + self.cross), self.faces)
 
     def mixed(self, dt: float) -> LinearStep:
-        """T from the old velocity, L from the new one (Rasmussen et al. 2004)."""
-        return LinearStep(self.M + dt * self.L, self.M - dt * self.T, self.faces)
+        """`cross` from the old velocity, `lap` from the new one (Rasmussen et al. 2004)."""
+        return LinearStep(self.M + dt * self.lap, self.M - dt * self.cross, self.faces)
 
     def transposed(self, dt: float) -> LinearStep:
-        """The explicit part of the mixed step; no scheme of its own, T makes some modes at the surface grow."""
-        return LinearStep(self.M, self.M - dt * self.T, self.faces)
+        """The explicit part of the mixed step; no scheme of its own, `cross` makes some modes at the surface grow."""
+        return LinearStep(self.M, self.M - dt * self.cross, self.faces)
 
     def implicit(self, dt: float) -> LinearStep:
         """All stresses from the new velocity."""
-        return LinearStep(self.M + dt * (self.L + self.T), self.M, self.faces)
+        return LinearStep(self.M + dt * (self.lap + self.cross), self.M, self.faces)

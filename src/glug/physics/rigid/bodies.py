@@ -1,8 +1,8 @@
 """Rigid bodies in the solves of a step: faces in a body move with it, u = R v (Batty 2010, section 2.3.1).
 
-A body closes the fraction `closed` of a face. The liquid's divergence is D u + J' v with J' = D closed R, and the
-pressures that make it what it is to be push the body as much, v = v* + T J q, in the units of
-`physics.pressure.problem` with
+A body closes the fraction `closed` of a face. The liquid's divergence is D u + J' v, where J' is D R with `closed` in
+the place that `area` has in D, and the pressures that make it what it is to be push the body as much, v = v* + T J q,
+in the units of `physics.pressure.problem` with
 
     T = M_v^-1,     M_v = rho_body / rho  R' closed R,
 
@@ -18,7 +18,8 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import FACES, Grid, Staggered, copied
-from glug.physics.rigid import kernels as kernels_rigid
+from glug.physics.rigid import kernels
+from glug.physics.terms import Term
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import Rows
 
@@ -123,7 +124,7 @@ class RigidBodies:
                 at = np.flatnonzero(chosen)
                 found.append(_Faces(index[at], body[at], closed[at], R[at]))
             ends = np.searchsorted(faces[-1].body, np.arange(len(bodies) + 1))
-            kernels_rigid.add_masses(ends, faces[-1].closed, faces[-1].R, M_v)
+            kernels.add_masses(ends, faces[-1].closed, faces[-1].R, M_v)
         for n, b in enumerate(bodies):
             cells = b.mass / (b.density * grid.dx**3)
             trusted = abs(np.trace(M_v[n][: grid.dim, : grid.dim]) / grid.dim - cells) <= TRUST * cells
@@ -155,7 +156,7 @@ class RigidBodies:
         """`velocity` with that of bodies which move with `motions` (n, m) on the faces that are theirs, in place."""
         for a, *both in zip(self.grid.axes, self.faces, self.beside):
             for f in both:
-                kernels_rigid.write_motions(f.index, f.body, f.R, motions, velocity[a].reshape(-1))
+                kernels.write_motions(f.index, f.body, f.R, motions, velocity[a].reshape(-1))
         return velocity
 
     def motions_at(self, body: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -172,7 +173,7 @@ class RigidBodies:
         return rows
 
     def rows(self, liquid: np.ndarray) -> list[Rows]:
-        """J' of every body: what a unit of its motion brings into the liquid cells."""
+        """J' of every body: the net flux out of the liquid cells that goes with a unit of its motion."""
         count, m = self.velocity.shape
         faces = (self.faces * 2)[:3]  # in 2D the third is not looked at
         ends = np.zeros((3, count + 1), np.int64)
@@ -182,7 +183,7 @@ class RigidBodies:
         cell, value = np.empty(most, np.int64), np.empty((most, m))
         slot, first = np.full(liquid.size, -1, np.int32), np.empty(count + 1, np.int64)
         index, closed, R = (tuple(getattr(f, name) for f in faces) for name in ("index", "closed", "R"))
-        kernels_rigid.gather_rows(ends, index, closed, R, liquid, slot, cell, value, first)
+        kernels.gather_rows(ends, index, closed, R, liquid, slot, cell, value, first)
         size = np.einsum("nm,nm->n", value[: first[-1]], value[: first[-1]])
         parts = [np.flatnonzero(size[a:b] > TINY**2) + a for a, b in pairwise(first)]
         return [(cell[p], value[p]) for p in parts]
@@ -223,6 +224,9 @@ class BodyPressure:
 
     def finish(self, z: np.ndarray, x: Vector) -> None:
         self.bodies.velocity += z
+
+    def crossing(self, other: Term) -> None:
+        """What else meets bodies answers."""
 
     def pushed(self, label: np.ndarray, count: int, net: np.ndarray | None = None) -> np.ndarray:
         """Which of `count` parts of the fluid, by the `label` of cells, push a body when their pressure rises.

@@ -15,7 +15,7 @@ import numpy as np
 from glug.grids.blocks import active_blocks
 from glug.grids.kernels import sum_faces
 from glug.physics.pressure.levels import PressureLevel
-from glug.physics.rigid import kernels as kernels_rigid
+from glug.physics.rigid import kernels
 from glug.physics.rigid.bodies import RigidBodies
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import Coupled, Joined, LowRank, Rows
@@ -109,7 +109,7 @@ class BodyGrids:
         try:
             for f, link, area, a in zip(bodies.faces, fine.links, fine.area, range(3)):
                 kept.append(np.empty((len(f.index), 2), np.float32))
-                kernels_rigid.fill_bodies(a, f.index, f.body, f.closed, conduction, liquid, phi, link, area, kept[-1])
+                kernels.fill_bodies(a, f.index, f.body, f.closed, conduction, liquid, phi, link, area, kept[-1])
             sum_faces(*fine.links, liquid, diagonal)
             yield replace(fine, phi=phi, liquid=liquid, diagonal=diagonal, blocks=active_blocks(liquid))
         finally:

@@ -20,7 +20,7 @@ import numpy as np
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Staggered, lower_upper, mapped
 from glug.physics.rigid.bodies import Drag, RigidBodies
-from glug.physics.terms import numbered
+from glug.physics.terms import Term
 from glug.physics.viscosity.strain_rows import WallRows, strain_rows
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import Rows
@@ -59,10 +59,6 @@ class ViscousBodies:
             rows.append((np.concatenate([d.sample for d in found]), np.concatenate([d.value for d in found])))
         return cls(bodies, rows, np.array(T), momentum)
 
-    def renumbered(self, number: np.ndarray) -> "ViscousBodies":
-        """The same for unknowns with other numbers; -1 for samples that are none."""
-        return replace(self, rows=list(numbered(self.rows, number)))
-
     def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
         return self.momentum
 
@@ -71,6 +67,9 @@ class ViscousBodies:
 
     def finish(self, z: np.ndarray, x: Vector) -> None:
         self.bodies.velocity[:] = z
+
+    def crossing(self, other: Term) -> None:
+        """What else meets bodies answers."""
 
 
 def _strain_drag(

@@ -11,13 +11,13 @@ import numpy as np
 
 from glug.grids.regular import FACES
 from glug.grids.strain_stencil import HERE, Face, Place, acting, matrix_row, plus
-from glug.physics.viscosity import kernels_boxes as kernels_box
+from glug.physics.viscosity import kernels_boxes
 from glug.physics.viscosity.levels import ViscosityLevel
 from glug.solvers import kernels
 from glug.solvers.cg import Vector
 from glug.solvers.smoothers import GaussSeidel
 
-LONG, SHORT = 1 << 20, 4 * kernels_box.STRIDE  # chunks of a row, where most faces and where few have boxes
+LONG, SHORT = 1 << 20, 4 * kernels_boxes.STRIDE  # chunks of a row, where most faces and where few have boxes
 MOST_AT_JUMPS = 0.1  # of the faces
 JUMP_AT_FACE = 30.0  # of the largest over the smallest stress sample around a face
 SAME = 1e-5  # relative difference of coefficients that counts as none
@@ -62,7 +62,7 @@ BOXES = [box(a) for a in range(3)]
 
 def member_table() -> np.ndarray:
     """Axis, offset and the first member in the same row of faces, by axis and member."""
-    table = np.empty((3, kernels_box.BOX, 5), np.int64)
+    table = np.empty((3, kernels_boxes.BOX, 5), np.int64)
     for a, faces in enumerate(BOXES):
         rows = [(axis, *place[:2]) for axis, place in faces]
         for p, (axis, place) in enumerate(faces):
@@ -82,9 +82,9 @@ class Boxes:
     def of(cls, level: ViscosityLevel) -> "Boxes":
         fields = (*level.diagonal_with(level.swept), *level.c, *level.e, *level.f)
         typical = np.array([_typical(f) for f in fields])
-        inverse = np.zeros((3, kernels_box.BOX, kernels_box.BOX), np.float32)
+        inverse = np.zeros((3, kernels_boxes.BOX, kernels_boxes.BOX), np.float32)
         for a, faces in enumerate(BOXES):
-            matrix = np.zeros((kernels_box.BOX, kernels_box.BOX))
+            matrix = np.zeros((kernels_boxes.BOX, kernels_boxes.BOX))
             for p, q, which, _, _, _, sign in box_entries(faces):
                 matrix[p, q] += sign * typical[which]
             matrix = np.tril(matrix) + np.tril(matrix, -1).T
@@ -130,7 +130,7 @@ def sweep_boxes(
     tables = MEMBERS, ENTRIES, centres, boxes.regular, boxes.inverse
     for blocks in level.colours.each(forward):
         with level.holding(b, x):
-            kernels_box.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, np.uint64(chunk), forward)
+            kernels_boxes.relax_boxes(x, b, level.m, boxes.fields, *tables, blocks, np.uint64(chunk), forward)
 
 
 @dataclass

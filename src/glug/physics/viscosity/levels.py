@@ -31,7 +31,7 @@ from glug.grids.coarsen import (
 from glug.grids.packing import Packing
 from glug.grids.regular import EDGES, FACES, Grid, Staggered, copied, mapped
 from glug.physics.viscosity import kernels as wall_kernels
-from glug.physics.viscosity import kernels_contact_line as kernels_contact
+from glug.physics.viscosity import kernels_contact_line
 from glug.physics.viscosity import kernels_stress as kernels
 from glug.physics.viscosity.slip import SlipTerm, SurfaceRows
 from glug.solvers.cg import Vector
@@ -181,7 +181,7 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
         wall_kernels.solid_faces(a, stopping[a], np.float32(NEAR_SOLID_COARSE * dx), np.zeros((0, 0, 0), np.float32), s)
         b, d = (a + 2) % 3, (a + 1) % 3
         above = fine.m[a], fine.solid[a], fine.c[a], fine.e[b], fine.e[d]
-        kernels_contact.release_faces(a, *above, TOUCHING, mass[a], s)
+        kernels_contact_line.release_faces(a, *above, TOUCHING, mass[a], s)
         mass[a][s > 0] = 0.0
     m = held_faces(mass, stopping, solid, cells, edges)
     coupling = mapped(grid.scalar, EDGES)

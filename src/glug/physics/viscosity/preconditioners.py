@@ -1,8 +1,10 @@
-"""The preconditioners of a viscous solve by name, and liquid in parts that lie far apart."""
+"""The preconditioners of a viscous solve, what begins with which, and liquid in parts that lie far apart."""
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -21,9 +23,38 @@ from glug.solvers.stats import SolveStats
 SWEEPS, REPEATS = 2, 1  # of the default cycle: fewer cost more time in iterations, more in sweeps
 
 
+class Preconditioning(Protocol):
+    """The preconditioners of one problem, on the regular grid or on a tree."""
+
+    def jacobi(self) -> Preconditioner: ...
+
+    def multigrid(self) -> Preconditioner:
+        """A cycle that visits coarse grids again: fewer iterations, but not positive on every geometry."""
+
+    def plain_multigrid(self) -> Preconditioner:
+        """A V-cycle, which is."""
+
+
+Makers = list[Callable[[], Preconditioner]]
+
+
+@dataclass(frozen=True)
+class Iterative:
+    """Conjugate gradients: with what to begin, and what to fall back on."""
+
+    name: str
+    makers: Callable[[Preconditioning], Makers]
+    coarse: bool  # whether it visits coarse grids
+
+
+MULTIGRID = Iterative("multigrid", lambda p: [p.multigrid, p.plain_multigrid, p.jacobi], coarse=True)
+JACOBI = Iterative("jacobi-cg", lambda p: [p.jacobi], coarse=False)
+SOLVERS = {solver.name: solver for solver in (MULTIGRID, JACOBI)}
+
+
 def solve_parts(
     system: ViscosityLevel,
-    solver: str,
+    solver: Iterative,
     b: Vector,
     x: Vector,
     limits: SolveLimits,
@@ -51,23 +82,33 @@ def solve_parts(
 
 
 def preconditioners(
-    system: ViscosityLevel, solver: str, low: LowRank | None = None, *, stiff_above: float | None = None
-) -> list[Callable[[], Preconditioner]]:
-    """What `solver` names, and what to fall back on; `stiff_above` is that of a problem."""
+    system: ViscosityLevel, solver: Iterative, low: Sequence[LowRank] = (), *, stiff_above: float | None = None
+) -> Makers:
+    """What `solver` begins with and falls back on; `low` are the terms', and `stiff_above` is that of a problem."""
+    return solver.makers(RegularPreconditioning(system, low, stiff_above))
 
-    def jacobi() -> Preconditioner:
-        diagonal = system.diagonal()
-        return Diagonal(diagonal if low is None else low.diagonal(diagonal), system.blocks)
 
-    levels: list[ViscosityLevel] = []
+class RegularPreconditioning:
+    """Those of the regular grid; a hierarchy is made once."""
 
-    def multigrid(repeats: int = REPEATS) -> Preconditioner:
-        if not levels:
-            levels.extend(hierarchy(system))
-        return Cycle(system, multigrid_cycle(levels, stiff_above, repeats))
+    def __init__(self, system: ViscosityLevel, low: Sequence[LowRank], stiff_above: float | None):
+        self.system, self.low, self.stiff_above = system, low, stiff_above
 
-    # A V-cycle is positive on any geometry; repeated visits, which cost fewer iterations, could fail to be.
-    return [jacobi] if solver == "jacobi-cg" else [multigrid, lambda: multigrid(0), jacobi]
+    def jacobi(self) -> Preconditioner:
+        diagonal: Vector = self.system.diagonal()
+        for part in self.low:
+            diagonal = part.diagonal(diagonal)
+        return Diagonal(diagonal, self.system.blocks)
+
+    def multigrid(self) -> Preconditioner:
+        return Cycle(self.system, multigrid_cycle(self._levels, self.stiff_above))
+
+    def plain_multigrid(self) -> Preconditioner:
+        return Cycle(self.system, multigrid_cycle(self._levels, self.stiff_above, 0))
+
+    @cached_property
+    def _levels(self) -> list[ViscosityLevel]:
+        return hierarchy(self.system)
 
 
 def multigrid_cycle(levels: list[ViscosityLevel], stiff_above: float | None, repeats: int = REPEATS) -> Precondition:

@@ -13,6 +13,7 @@ Rigid bodies are a term (`rigid.viscosity`), walls along which the liquid slips 
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from glug.grids.blocks import active_blocks
 from glug.grids.regular import CENTRE, EDGES, FACES, Grid, Staggered, mapped
 from glug.physics.rigid.bodies import RigidBodies, wall_velocity
 from glug.physics.rigid.viscosity import ViscousBodies
-from glug.physics.terms import Eliminated
+from glug.physics.terms import Eliminated, Term
 from glug.physics.viscosity import kernels
 from glug.physics.viscosity.levels import (
     NEAR_SOLID,
@@ -34,7 +35,7 @@ from glug.physics.viscosity.levels import (
     couple,
     held_faces,
 )
-from glug.physics.viscosity.preconditioners import preconditioners, solve_parts
+from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative, preconditioners, solve_parts
 from glug.physics.viscosity.slip import SlipTerm, interpolated, stiffness
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.physics.viscosity.weights import (
@@ -70,6 +71,7 @@ class ViscosityProblem:
     stiff_above: float | None = None  # the middle of viscosities where neighbours differ much; None where none do
     friction: Staggered | None = None  # of sides of the domain along which the liquid slips, as masses
     slip: SlipTerm | None = None  # what solids do along which the liquid slips
+    more_terms: Sequence[Term] = ()  # reduced unknowns of other kinds
 
     @classmethod
     def build(
@@ -172,16 +174,17 @@ class ViscosityProblem:
         return b
 
     @property
-    def terms(self) -> list[ViscousBodies]:
+    def terms(self) -> list[Term]:
         """The reduced unknowns of the problem."""
         if self.bodies is None:
-            return []
-        return [ViscousBodies.build(self.solid, self.solid_faces, self.weights, self.bodies, self.slip)]
+            return [*self.more_terms]
+        bodies = ViscousBodies.build(self.solid, self.solid_faces, self.weights, self.bodies, self.slip)
+        return [bodies, *self.more_terms]
 
-    def solve(self, velocity: Staggered, limits: SolveLimits, *, solver: str = "multigrid") -> SolveStats:
+    def solve(self, velocity: Staggered, limits: SolveLimits, *, solver: Iterative = MULTIGRID) -> SolveStats:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
 
-        `solver` is a name: `multigrid`, with `jacobi-cg` to fall back on, or `jacobi-cg`.
+        `solver` is one of `viscosity.preconditioners`, not a name.
         """
         begin = time.perf_counter()
         system = self.system()
@@ -198,7 +201,7 @@ class ViscosityProblem:
         if not terms:
             stats = solve_parts(system, solver, b, x, limits, stiff_above=self.stiff_above)
         else:
-            choices = preconditioners(system, solver, eliminated.parts[0], stiff_above=self.stiff_above)
+            choices = preconditioners(system, solver, eliminated.parts, stiff_above=self.stiff_above)
             stats = solve_with_fallback(whole, choices, b, x, limits)
         eliminated.finish(x, x, given)
         self.write(velocity, x, system.mask)

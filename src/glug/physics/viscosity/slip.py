@@ -1,17 +1,18 @@
 """What the surfaces of solids do to a viscous liquid that slips along them.
 
-With mu (u - u_solid) / b the shear stress of a surface with slip length b, and its normal n, the surfaces add
+With mu (u - u_solid) / slip the shear stress of a surface with a slip length, and its normal n, the surfaces add
 
-    1/2 sum over pieces of surface  (u - u_solid)' K (u - u_solid),      u = B u_faces  at the piece,
+    1/2 sum over pieces of surface  (N u - u_solid)' F (N u - u_solid),
 
-    K = diffusion area dx (  (I - n n') / b  +  n n' / b_n  ),           b_n = ACROSS cells
+    F = fraction diffusion piece dx (  (I - n n') / slip  +  n n' / (ACROSS dx)  )
 
-to the energy of `viscosity.problem`: friction along the surface, and next to no motion across it. B interpolates
+to the energy of `viscosity.problem`: friction along the surface, and next to no motion across it. `piece` is the area
+of a piece in faces, `fraction` the liquid part of its cell, 0 where a separating wall has freed that. N interpolates
 linearly between the faces around a piece, some of which lie in the solid: they are unknowns with hardly any mass.
 So a shear flow along a plane is in equilibrium with its friction wherever the plane lies, and nothing holds back what
 turns with a round solid.
 
-In multigrid the matrix W = B' K B of these terms goes to coarser grids as P' W P. The kernels know nothing of it: they
+In multigrid the matrix W = N' F N of these terms goes to coarser grids as P' W P. The kernels know nothing of it: they
 hold the faces that it touches, whose rows, few as they are, are a sparse matrix and swept apart, after the others.
 """
 
@@ -76,14 +77,14 @@ class SlipTerm:
 
     faces: Faces
     W: Any  # scipy.sparse, float64
-    pull: np.ndarray  # B' K u_solid
+    pull: np.ndarray  # N' F u_solid
     surface: Surface | None = None  # the pieces, of the finest grid
-    K: np.ndarray | None = None  # (n, 3, 3) of these
-    KB: Any = None  # axis by axis
+    F: np.ndarray | None = None  # (n, 3, 3) of these
+    FN: Any = None  # axis by axis
     sizes: tuple[int, ...] = ()  # faces of every axis
 
     @classmethod
-    def build(cls, surface: Surface, K: np.ndarray, motion: np.ndarray, mask: Vector) -> SlipTerm:
+    def build(cls, surface: Surface, F: np.ndarray, motion: np.ndarray, mask: Vector) -> SlipTerm:
         """Of pieces with the solid's velocity `motion` (n, 3), between unknown faces."""
         from scipy import sparse
 
@@ -98,22 +99,22 @@ class SlipTerm:
             mine, matrix = _compressed(index, weight)
             faces.append(mine)
             matrices.append(matrix)
-        B = sparse.block_diag(matrices, format="csr")
-        stiff = sparse.bmat([[sparse.diags(K[:, a, b]) for b in range(3)] for a in range(3)], format="csr")
-        KB = stiff @ B
-        pull, sizes = KB.T @ motion.T.reshape(-1), tuple(m.size for m in mask)
-        return cls(Faces(tuple(faces)), (B.T @ KB).tocsr(), pull, surface, K, KB, sizes)
+        N = sparse.block_diag(matrices, format="csr")
+        stiff = sparse.bmat([[sparse.diags(F[:, a, b]) for b in range(3)] for a in range(3)], format="csr")
+        FN = stiff @ N
+        pull, sizes = FN.T @ motion.T.reshape(-1), tuple(m.size for m in mask)
+        return cls(Faces(tuple(faces)), (N.T @ FN).tocsr(), pull, surface, F, FN, sizes)
 
     def drag(self, solid: int, motions: Callable[[np.ndarray], np.ndarray]) -> Drag:
-        """What the liquid does to the motions of a solid with that number: (u - R v)' K (u - R v) of its pieces."""
-        assert self.surface is not None and self.K is not None
+        """What the liquid does to the motions of a solid with that number: (N u - R v)' F (N u - R v) of its pieces."""
+        assert self.surface is not None and self.F is not None
         mine = np.flatnonzero(self.surface.owner == solid)
         R = motions(self.surface.point[mine])
         spread = np.zeros((3, len(self.surface.owner), R.shape[2]))
         spread[:, mine] = R.transpose(1, 0, 2)
-        value = -(self.KB.T @ spread.reshape(-1, R.shape[2]))
-        C = np.einsum("nai,nab,nbj->ij", R, self.K[mine], R)
-        return Drag(C, np.zeros(R.shape[2]), self.faces.numbers(list(self.sizes)), value)
+        value = -(self.FN.T @ spread.reshape(-1, R.shape[2]))
+        H = np.einsum("nai,nab,nbj->ij", R, self.F[mine], R)
+        return Drag(H, np.zeros(R.shape[2]), self.faces.numbers(list(self.sizes)), value)
 
     def matrix(self, sizes: list[int]):  # type: ignore[no-untyped-def]
         """W over all faces, axis by axis."""
@@ -155,11 +156,11 @@ def _compressed(index: np.ndarray, weight: np.ndarray):  # type: ignore[no-untyp
 
 
 def stiffness(surface: Surface, diffusion: np.ndarray) -> np.ndarray:
-    """K (n, 3, 3) of the pieces of a surface; `diffusion` is mu dt / (rho dx^2) there, times the liquid's share."""
+    """F (n, 3, 3) of the pieces of a surface; `diffusion` is mu dt / (rho dx^2) there, times the liquid fraction."""
     across = surface.normal[:, :, None] * surface.normal[:, None, :]
     along = np.eye(3) - across
-    K = along / surface.length[:, None, None] + across / ACROSS
-    return (diffusion * surface.area)[:, None, None] * K
+    F = along / surface.length[:, None, None] + across / ACROSS
+    return (diffusion * surface.piece)[:, None, None] * F
 
 
 def interpolated(field: np.ndarray, offset: Offset, point: np.ndarray) -> np.ndarray:

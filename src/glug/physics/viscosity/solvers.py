@@ -16,6 +16,7 @@ from glug.grids.regular import Grid, Staggered
 from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.viscosity.octree.problem import OctreeViscosity
 from glug.physics.viscosity.octree.tree import BAND, LEVELS, AdaptedProblem, adapt, adapt_if_faster, bent_cells
+from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
@@ -45,12 +46,12 @@ ViscositySolver = Callable[[ViscousFluid, Staggered, SolveLimits], SolveStats]
 
 @dataclass(frozen=True)
 class RegularSolver:
-    """On the regular grid: `multigrid` or `jacobi-cg`."""
+    """On the regular grid."""
 
-    name: str = "multigrid"
+    method: Iterative = MULTIGRID
 
     def __call__(self, fluid: ViscousFluid, velocity: Staggered, limits: SolveLimits) -> SolveStats:
-        return fluid.problem().solve(velocity, limits, solver=self.name)
+        return fluid.problem().solve(velocity, limits, solver=self.method)
 
 
 @dataclass(frozen=True)

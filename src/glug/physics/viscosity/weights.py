@@ -1,10 +1,12 @@
 """Masses and stress weights of a viscous problem, and the rule for faces with stress but (almost) no mass.
 
-A shear sample next to a face with hardly any liquid is dropped, and so is one
-from which two faces hang alone: they would give way together, so it bears no stress, and it would couple them stiffly
-(Batty 2010, section 4.7, drops samples next to faces without liquid; the full-stress scheme is as accurate with that
-rule). A cell is dropped when both its faces along an axis have hardly any liquid. The other faces of cells with stress
-are unknowns and have a mass of at least LEAST_MASS. This is the only such rule.
+A face is loose when it is not solid and has less than `kernels.LOOSE` of liquid. Cells both of whose faces along an
+axis are loose are dropped, and so are shear samples with a loose face (Batty 2010, section 4.7, drops samples next to
+faces without liquid; the full-stress scheme is as accurate with that rule). In 3D a shear sample is dropped as well
+when two or more of its four faces hang from it alone and one of the four is less than half full: they would give way
+together, so it bears no stress, and it would couple them stiffly. This is done in two passes, as the first leaves more
+faces hanging. The faces of cells that are left are unknowns with a mass of at least LEAST_MASS. This is the only such
+rule besides the floor at solids that slip (`ViscosityProblem.slip_along`).
 """
 
 from dataclasses import dataclass

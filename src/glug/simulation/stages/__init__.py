@@ -24,6 +24,8 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "reseed": motion.reseed,
     "heat": motion.heat,
     "geometry": geometry.geometry,
+    "free_surface": geometry.free_surface,
+    "two_phase": geometry.two_phase,
     "air": geometry.air,
     "bubbles": geometry.bubbles,
     "regions": geometry.regions,
@@ -87,6 +89,7 @@ class Stages(tuple[Stage, ...]):
 
 def stages_of(setting: Setting) -> Stages:
     """The stages that a scene has."""
+    problem = "two_phase" if setting.air_has_pressure else "free_surface"
     air = ("air", "bubbles") if setting.closed_air else ()
     regions = ("regions",) if setting.has_regions else ()
     solve: Iterable[str] = ("pressure",)
@@ -97,7 +100,7 @@ def stages_of(setting: Setting) -> Stages:
     fields = ("fields",) if setting.scene.output.fields else ()
     bodies = ("bodies",) if setting.bodies else ()
     names = (
-        *("time_step", "sort", "reseed", "heat", "geometry", *air, *regions, "volumes"),
+        *("time_step", "sort", "reseed", "heat", "geometry", problem, *air, *regions, "volumes"),
         *("transfer_to_grid", "forces", *solve, "extrapolate", *fields, "transfer_to_particles"),
         *(*bodies, "advect", "clock", "drain"),
     )

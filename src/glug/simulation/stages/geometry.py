@@ -7,23 +7,23 @@ import numpy as np
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import fill_hidden, liquid_distance
 from glug.grids.regular import CENTRE, Grid
-from glug.physics.affine.projection import Depths, TiledRegions, mark_particles
+from glug.physics.affine.projection import Depths, mark_particles
 from glug.physics.air.two_phase import affine_air, two_phase_problem
 from glug.physics.densities import distance_of, mobility_of
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
-from glug.physics.reference.scenes import AssembledRegions
 from glug.physics.rigid.bodies import RigidBodies
 from glug.simulation.bodies.motion import reduced
 from glug.simulation.closed_air import ClosedAir
 from glug.simulation.context import StepContext
+from glug.simulation.solvers import affine_regions
 
 CORRECTION_GAIN = 0.1  # share of the volume error that one step corrects (Goldade 2021, section 4.4.1)
 MOST_ROUNDS = 3  # in which the surfaces of bubbles are moved, and measured again
 
 
 def geometry(context: StepContext) -> None:
-    """Solids, the liquid's distance, bodies, densities, and the pressure problem of all of them."""
+    """Solids, the liquid's distance, bodies and densities."""
     setting, state, grid = context.setting, context.state, context.grid
     p = state.particles
     solid = setting.solid_field(grid, state.time, state.bodies)
@@ -35,7 +35,7 @@ def geometry(context: StepContext) -> None:
     context.liquids = {n: distance_of(n, p, grid, solid) for n in setting.other_densities}
     ratios = [setting.density_ratios[n] for n in context.liquids]
     context.mobility = mobility_of(list(context.liquids.values()), ratios, grid, phi) if ratios else None
-    context.problem = pressure_problem(context)
+    context.freed = None if solid.separating is None else freed_before(grid, state.freed)
 
 
 def bodies_now(context: StepContext) -> RigidBodies | None:
@@ -52,17 +52,19 @@ def bodies_now(context: StepContext) -> RigidBodies | None:
     return bodies
 
 
-def pressure_problem(context: StepContext) -> PressureProblem:
-    """Of the liquid alone, or of liquid and air."""
-    grid, phi, solid = context.grid, context.phi, context.solid
-    if context.setting.air_has_pressure:
-        ratio = context.setting.scene.solver.air_density / context.setting.density
-        problem = two_phase_problem(grid, phi, solid, ratio, context.bodies, context.mobility)
-    else:
-        problem = PressureProblem.build(grid, phi, solid, context.bodies, context.mobility)
-    if problem.walls is not None:
-        problem.walls.freed = freed_before(grid, context.state.freed)
-    return problem
+def free_surface(context: StepContext) -> None:
+    """The pressure problem of the liquid alone, with air at p = 0."""
+    given = context.grid, context.phi, context.solid
+    context.problem = PressureProblem.build(*given, context.bodies, context.mobility)
+    context.wet = context.problem.wet
+
+
+def two_phase(context: StepContext) -> None:
+    """The pressure problem of liquid and air."""
+    given = context.grid, context.phi, context.solid
+    ratio = context.setting.scene.solver.air_density / context.setting.density
+    context.problem = two_phase_problem(*given, ratio, context.bodies, context.mobility)
+    context.wet = context.problem.wet
 
 
 def freed_before(grid: Grid, cells: np.ndarray) -> np.ndarray:
@@ -92,6 +94,7 @@ def bubbles(context: StepContext) -> None:
     assert context.air is not None
     while rounds < MOST_ROUNDS and context.air.restore(context.state, context.problem, context.phi, strength):
         geometry(context)
+        free_surface(context)
         _close_air(context)
         rounds += 1
     context.air.ask(context.dt, strength)
@@ -100,19 +103,18 @@ def bubbles(context: StepContext) -> None:
 def regions(context: StepContext) -> None:
     """Affine regions in the air, deep in the liquid, or in each of several liquids of different densities."""
     tiles, particles = context.setting.scene.solver.tiles, context.state.particles
-    make = AssembledRegions if context.setting.reference_pressure else TiledRegions
-    context.problem = context.problem.with_affine_regions(affine_depths(context), make)
+    context.problem = context.problem.with_affine_regions(affine_depths(context), affine_regions(context.setting))
     if particles.has("tile") and context.problem.regions is not None:
         mark_particles(context.problem.regions.regions, context.grid, 0 if tiles == "whole" else tiles, particles)
 
 
 def affine_depths(context: StepContext) -> list[Depths]:
     """The fluids in which there are to be affine regions."""
-    solver, problem = context.setting.scene.solver, context.problem
-    depths = [affine_air(problem)] if solver.air == "affine" else []
+    solver = context.setting.scene.solver
+    depths = [affine_air(context.problem)] if solver.air == "affine" else []
     if not solver.tiles:
         return depths
-    wet, first = problem.wet > 0, problem.wet > 0
+    wet, first = context.wet > 0, context.wet > 0
     parts = {0: first}
     for number, phi in context.liquids.items():
         parts[number] = wet & (phi < 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from glug.geometry.liquid import band_of
 from glug.particles.seeding import limit_per_cell
+from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics import heat as heat_exchange
 from glug.scene.bodies import Solid, Source
@@ -75,10 +76,21 @@ def reseed(context: StepContext) -> None:
 
 
 def heat(context: StepContext) -> None:
-    """Exchange heat between the cells that hold liquid."""
-    heat, particles = context.setting.scene.heat, context.state.particles
+    """Exchange heat between the cells that hold liquid; where viscosity depends on temperature it follows."""
+    setting, particles = context.setting, context.state.particles
+    heat = setting.scene.heat
     if heat is not None and particles.has("temperature"):
         heat_exchange.diffuse(particles, context.grid, heat.diffusivity, context.dt)
+    if setting.viscous and particles.has("temperature") and particles.has("viscosity"):
+        follow_temperature(setting, particles)
+
+
+def follow_temperature(setting: Setting, p: Particles) -> None:
+    """Particles whose law depends on temperature take its viscosity."""
+    for number, law in enumerate(setting.laws):
+        if law.kind == "temperature":
+            mine = p.liquid[:, 0] == number if p.has("liquid") else np.ones(len(p), np.bool_)
+            p.viscosity[mine, 0] = law.at(p.position[mine], p.temperature[mine, 0])
 
 
 def bodies(context: StepContext) -> None:
@@ -115,7 +127,8 @@ def steady_contact(setting: Setting, acceleration: np.ndarray) -> np.ndarray:
 
 def advect(context: StepContext) -> None:
     """Move the particles with the velocity of the faces, and out of solids."""
-    context.forget("problem", "phi", "liquids", "mobility", "correction", "q")  # memory: nothing below asks for them
+    # For the memory: nothing below asks for them.
+    context.forget("problem", "phi", "wet", "freed", "liquids", "mobility", "correction", "q")
     setting, state, dt, grid = context.setting, context.state, context.dt, context.grid
     p = state.particles
     before = p.position.copy() if setting.solids else p.position

@@ -35,6 +35,7 @@ def _projected(context: StepContext, name: str, earlier: np.ndarray | None = Non
         SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor),
         correction=context.correction,
         earlier=earlier,
+        freed=context.freed,
         solver=pressure_solver(setting),
     )
     return q
@@ -42,20 +43,20 @@ def _projected(context: StepContext, name: str, earlier: np.ndarray | None = Non
 
 def viscosity(context: StepContext) -> None:
     """One viscous solve of the liquid, with the velocity continued beyond its surface."""
-    setting, solver, walls = context.setting, context.setting.scene.solver, context.problem.walls
+    setting, solver = context.setting, context.setting.scene.solver
     around_liquid(context, 2, stick=True)
-    fluid = viscous_fluid(context, None if walls is None else walls.freed)
+    fluid = viscous_fluid(context)
     limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * fastest(context.velocity))
     context.solves["viscosity"] = viscosity_solver(setting)(fluid, context.velocity, limits)
     context.fields |= fluid.fields
 
 
-def viscous_fluid(context: StepContext, freed: np.ndarray | None = None) -> ViscousFluid:
+def viscous_fluid(context: StepContext) -> ViscousFluid:
     """What the viscous solve begins with."""
     setting = context.setting
     diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
     density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
-    return ViscousFluid(context.grid, context.phi, context.solid, diffusion, context.bodies, freed, density)
+    return ViscousFluid(context.grid, context.phi, context.solid, diffusion, context.bodies, context.freed, density)
 
 
 def cell_viscosity(context: StepContext, scale: float) -> np.ndarray | float:
@@ -63,18 +64,7 @@ def cell_viscosity(context: StepContext, scale: float) -> np.ndarray | float:
     setting, p = context.setting, context.state.particles
     if not setting.viscosity_varies:
         return float(setting.laws[0].value) * scale
-    if p.has("temperature"):
-        _follow_temperature(context)
     field = transfer.cell_means(p.viscosity, p, context.grid, 0.0)
     known = (np.diff(p.start[:-1]).reshape(context.grid.shape) > 0).view(np.uint8)
     extrapolate(field, known, 3)
     return field * np.float32(scale)
-
-
-def _follow_temperature(context: StepContext) -> None:
-    """Particles whose law depends on temperature take its viscosity."""
-    p = context.state.particles
-    for number, law in enumerate(context.setting.laws):
-        if law.kind == "temperature":
-            mine = p.liquid[:, 0] == number if p.has("liquid") else np.ones(len(p), np.bool_)
-            p.viscosity[mine, 0] = law.at(p.position[mine], p.temperature[mine, 0])

@@ -49,21 +49,21 @@ def forces(context: StepContext) -> None:
 
 def extrapolate(context: StepContext) -> None:
     """Continue the liquid's velocity as far as particles may go, and keep what separating walls have let go."""
-    setting, problem = context.setting, context.problem
-    layers, freed = math.ceil(setting.scene.time.cfl) + 2, None if problem.walls is None else problem.walls.freed
+    setting, freed = context.setting, context.freed
+    layers = math.ceil(setting.scene.time.cfl) + 2
     around_liquid(context, layers, stick=setting.viscous, freed=freed)
     if freed is not None:
         context.state.freed = (np.argwhere(freed) + context.grid.lo).astype(np.int32)
     context.speed = fastest(context.velocity)
     if not math.isfinite(context.speed):
         raise SolverError("a velocity is not finite")
-    problem.forget_solves()
+    context.problem.forget_solves()
 
 
 def around_liquid(context: StepContext, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
     """Continue the liquid's velocity `layers` samples outwards; see `physics.velocity`."""
     solid, walls = context.solid, wall_velocity(context.solid, context.bodies)
-    around = LiquidSurroundings(context.grid, solid, walls, context.problem.wet, context.reached)
+    around = LiquidSurroundings(context.grid, solid, walls, context.wet, context.reached)
     around.extend(context.velocity, layers, stick=stick, freed=freed)
 
 

@@ -63,7 +63,7 @@ class BandedJacobi:
 
 
 class AssembledCycle:
-    """z = M r by one V-cycle over `matrices`, finest first; `prolongations` lead from each to the one before."""
+    """A preconditioner: one V-cycle over `matrices`, finest first; `prolongations` lead from each to the one before."""
 
     def __init__(
         self,

@@ -8,14 +8,14 @@ level costs a fraction of one in compressed rows, so the extra samples are cheap
 
 import numpy as np
 
-from glug.grids import kernels as kernels_tiles
 from glug.grids.blocks import TILE
 from glug.grids.coarsen import gather, weights_at
+from glug.grids.kernels import active_tiles
 from glug.grids.octree import kernels_transfer as kernels
 from glug.grids.octree.transfer import fields_of
 from glug.grids.octree.tree import Octree
 from glug.grids.regular import FACES
-from glug.physics.viscosity import kernels_contact_line as kernels_contact
+from glug.physics.viscosity import kernels_contact_line
 from glug.physics.viscosity.levels import ViscosityLevel, coarser, hierarchy
 from glug.physics.viscosity.octree.slip import SlippingRows
 from glug.solvers.assembled.rows import AssembledSystem, BlockGaussSeidel
@@ -83,7 +83,7 @@ def contact_cells(level: ViscosityLevel) -> np.ndarray:
     """1 at the cells of the finest level where liquid meets walls and air at once."""
     marked = np.empty(level.shape, np.uint8)
     reach = np.float32(REACH * level.dx)
-    kernels_contact.mark_contact(level.mass, level.stopping, np.float32(FULL), reach, marked)
+    kernels_contact_line.mark_contact(level.mass, level.stopping, np.float32(FULL), reach, marked)
     return marked
 
 
@@ -99,7 +99,7 @@ def hard_cells(level: ViscosityLevel, jumps: np.ndarray | None) -> np.ndarray:
 def in_tiles(marked: np.ndarray, place: np.ndarray) -> np.ndarray:
     """The faces of the finest level in tiles that have a marked cell."""
     found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
-    kernels_tiles.active_tiles(marked, TILE, found)
+    active_tiles(marked, TILE, found)
     i, j, k = (place[:, a] // TILE for a in (2, 3, 4))
     return np.flatnonzero(found[i, j, k] & (place[:, 1] == 0))
 

@@ -7,13 +7,11 @@ So the weights, the solids' part of the right-hand side and the rule for faces w
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from glug.grids.octree import kernels as kernels_octree
-from glug.grids.octree import kernels_transfer as kernels_octree_transfer
+from glug.grids.octree import kernels, kernels_transfer
 from glug.grids.octree.transfer import to_octree, to_regular
 from glug.grids.octree.tree import Octree
 from glug.grids.regular import Staggered
@@ -22,7 +20,8 @@ from glug.physics.terms import Eliminated
 from glug.physics.viscosity.octree.levels import REPEATS, OctreeSmoother, octree_hierarchy
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.octree.slip import SlippingRows
-from glug.physics.viscosity.octree.tree import BAND, LEVELS, AdaptedProblem, adapt
+from glug.physics.viscosity.octree.tree import AdaptedProblem
+from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative
 from glug.physics.viscosity.problem import ViscosityProblem, write_solids
 from glug.solvers.assembled.rows import AssembledSystem
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
@@ -32,11 +31,12 @@ from glug.solvers.stats import SolveStats
 
 
 class OctreeViscosity:
-    """One geometry, viscosity and time step on a tree, for one solve.
+    """One geometry, viscosity and time step on a tree (`adapt`), for one solve.
+
+    `diffusion` is mu dt / (rho dx^2), a number or a cell-centred field.
 
     All that needs the weights of the regular problem is made at the beginning, so that these, which fill the whole
-    window, can be forgotten before the solve. `solver` is `multigrid`, with `jacobi-cg` to fall back on, or
-    `jacobi-cg`.
+    window, can be forgotten before the solve.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class OctreeViscosity:
         diffusion: np.ndarray | float,
         *,
         enhanced: bool = True,
-        solver: str = "multigrid",
+        solver: Iterative = MULTIGRID,
     ):
         problem, regular, self.tree = adapted.problem, adapted.regular, adapted.tree
         self.solid, self.solid_faces, self.bodies = problem.solid, problem.solid_faces, problem.bodies
@@ -61,14 +61,14 @@ class OctreeViscosity:
             self._weigh(problem.density, rows)
         terms, slip = problem.terms, problem.slip
         number = self._numbers(problem) if terms or slip is not None else np.zeros(0, np.int64)
-        self.terms = [term.renumbered(number) for term in terms]
         self.system = rows if slip is None else SlippingRows(rows, slip, number)
+        self.eliminated = Eliminated(self.system.mask, terms, number)
         self.known = None  # what the known velocities of solids add to the right-hand side of finest faces
         if problem.known_walls is not None:
             self.known = self._of_finest(problem.right_hand_side(problem.grid.staggered()), 0.0)
         ready = time.perf_counter()
-        self.levels: list[Level] = []
-        if solver != "jacobi-cg":
+        self.solver, self.levels = solver, list[Level]()
+        if solver.coarse:
             self.levels = octree_hierarchy(self.tree, place, self.system, regular, adapted.jumps)
         self.seconds = {
             **adapted.seconds,
@@ -77,24 +77,10 @@ class OctreeViscosity:
             "setup": time.perf_counter() - ready,
         }
 
-    @classmethod
-    def build(
-        cls,
-        problem: ViscosityProblem,
-        diffusion: np.ndarray | float,
-        *,
-        levels: int = LEVELS,
-        band: int = BAND,
-        enhanced: bool = True,
-        solver: str = "multigrid",
-    ) -> "OctreeViscosity":
-        """The problem on the tree that fits it; `diffusion` is mu dt / (rho dx^2), a number or a cell-centred field."""
-        return cls(adapt(problem, levels, band), diffusion, enhanced=enhanced, solver=solver)
-
     def _of_finest(self, fields: Vector, elsewhere: float) -> np.ndarray:
         """Regular fields at the tree's finest faces."""
         values = np.full(len(self.place), elsewhere, np.float32)
-        kernels_octree_transfer.take_level(self.place, 0, self.tree.deep, fields, values)
+        kernels_transfer.take_level(self.place, 0, self.tree.deep, fields, values)
         return values
 
     def _weigh(self, density: Staggered, rows: AssembledSystem) -> None:
@@ -135,8 +121,8 @@ class OctreeViscosity:
         begin = time.perf_counter()
         start = to_octree(self.tree, self.place, velocity)
         b = self.system.vector(self.right_hand_side(start))
-        eliminated = Eliminated(self.system.mask, self.terms)
-        given = [term.given(b, velocity) for term in self.terms]
+        eliminated = self.eliminated
+        given = [term.given(b, velocity) for term in eliminated.terms]
         eliminated.prepare(b, given)
         x = self.system.vector(start, np.float64)
         del start
@@ -147,9 +133,8 @@ class OctreeViscosity:
         finest = float(np.abs(b[0][0, 0, self.place[:, 1] == 0]).max(initial=0.0))
         # A right-hand side of next to nothing at the surface would ask for more than float64 residuals can show.
         share = max(finest / largest, 8.0 ** (1 - self.tree.levels)) if finest > 0.0 else 1.0
-        choices = self._preconditioners()
-        scaled = SolveLimits(limits.tolerance * share, limits.max_iterations, limits.floor / share)
-        stats = solve_with_fallback(whole, choices, b, x, scaled)
+        choices = self.solver.makers(self)
+        stats = solve_with_fallback(whole, choices, b, x, limits.scaled(share))
         stats = replace(stats, residual=stats.residual / share)
         begin = time.perf_counter()
         eliminated.finish(x, x, given)
@@ -158,20 +143,18 @@ class OctreeViscosity:
         self.seconds["transfer"] += time.perf_counter() - begin
         return replace(stats, setup_seconds=stats.setup_seconds + sum(self.seconds.values()))
 
-    def _preconditioners(self) -> list[Callable[[], Preconditioner]]:
-        """The solver's, and what to fall back on."""
+    def jacobi(self) -> Preconditioner:
+        return Diagonal(self.system.mask, self.system.blocks)
 
-        def jacobi() -> Preconditioner:
-            return Diagonal(self.system.mask, self.system.blocks)
+    def multigrid(self) -> Preconditioner:
+        return Cycle(self.system, Multigrid(self.levels, OctreeSmoother(), REPEATS))
 
-        def multigrid(repeats: int = REPEATS) -> Preconditioner:
-            return Cycle(self.system, Multigrid(self.levels, OctreeSmoother(), repeats))
-
-        return [multigrid, lambda: multigrid(0), jacobi] if self.levels else [jacobi]
+    def plain_multigrid(self) -> Preconditioner:
+        return Cycle(self.system, Multigrid(self.levels, OctreeSmoother(), 0))
 
 
 def face_volumes(tree: Octree, place: np.ndarray) -> np.ndarray:
     """Control volumes of the faces, in finest cells."""
     volume = np.empty(len(place), np.float32)
-    kernels_octree.face_volumes(tree.level, tree.deep, place, volume)
+    kernels.face_volumes(tree.level, tree.deep, place, volume)
     return volume

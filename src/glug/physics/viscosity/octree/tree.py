@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.octree import kernels as kernels_octree
+from glug.grids.octree import kernels
 from glug.grids.octree.tree import Faces, Octree
 from glug.grids.regular import Staggered, lower_upper, mapped
 from glug.physics.viscosity.levels import ViscosityLevel
@@ -29,12 +29,12 @@ def tree_inside(
     """
     shape = m[1].shape[0], m[0].shape[1], m[0].shape[2]
     inside, smaller = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
-    kernels_octree.plain_cells(m, inside)
+    kernels.plain_cells(m, inside)
     if jumps is not None:
         inside &= ~jumps
     # A leaf touches plain cells only, even with a band of one: no stencil at a transition then meets a cut.
     for _ in range(max(band - 1, 1)):
-        kernels_octree.shrink(inside, smaller)
+        kernels.shrink(inside, smaller)
         inside, smaller = smaller, inside
     np.logical_not(inside, out=smaller)
     if finest is not None:
@@ -60,7 +60,7 @@ def bent_cells(velocity: Staggered, bend: float) -> np.ndarray:
     """
     shape = velocity[1].shape[0], velocity[0].shape[1], velocity[0].shape[2]
     marked = np.zeros(shape, np.bool_)
-    kernels_octree.mark_bent(velocity, np.float32(bend), marked)
+    kernels.mark_bent(velocity, np.float32(bend), marked)
     return marked
 
 

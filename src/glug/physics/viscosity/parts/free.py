@@ -3,10 +3,10 @@
 Coarse grids hold such a motion back: where a wall is nearer than a coarse cell, or a drop smaller than one. So it is
 taken out of what a cycle sees and solved for exactly (deflation by projection, Nicolaides 1987):
 
-    M = (I - R E^-1 R' A) C (I - A R E^-1 R') + R E^-1 R'        E = R' A R
+    preconditioner = (I - Q A) cycle (I - A Q) + Q,        Q = R (R' A R)^-1 R'
 
-with C the cycle and R the six rigid motions of every free part. They strain nothing, so A R is their momentum and E has
-a block of 6 x 6 per part.
+with R the six rigid motions of every free part. They strain nothing, so A R is their momentum and R' A R = R' M R has a
+block of 6 x 6 per part.
 """
 
 from collections.abc import Callable
@@ -78,11 +78,11 @@ class FreeParts:
         self._inverse = np.linalg.pinv(self._motions.energy(level.m), rcond=LEAST, hermitian=True)
 
     def _motion(self, force: Vector, weighted: bool) -> np.ndarray:
-        """E^-1 R' of a vector, or of the momentum of a velocity."""
+        """(R' A R)^-1 R' of a vector, or of the momentum of a velocity."""
         return np.einsum("nij,nj->ni", self._inverse, self._motions.forces(force, self._level.m, weighted))
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
-        """z = M r; returns r . z."""
+        """z = what the preconditioner makes of r; returns r . z."""
         level, right = self._level, self._right
         motion = self._motion(r, False)
         kernels.copy(r, right, level.blocks)

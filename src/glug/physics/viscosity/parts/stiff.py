@@ -2,14 +2,14 @@
 
 Coarse grids cannot tell such a motion from one that strains the stiff part where it ends between their samples, and
 hold it back: of the slow modes of a cycle around a stiff ball, six are its rigid motions and there are no others. So
-what a cycle C does is joined by the exact solution among these motions R (an additive coarse space, Dryja and Widlund
+what a cycle does is joined by the exact solution among these motions R (an additive coarse space, Dryja and Widlund
 1987):
 
-    M = C + R E^-1 R'        E = R' A R
+    preconditioner = cycle + Q,        Q = R (R' A R)^-1 R'
 
-Unlike free parts (`parts.free`) they strain what is around them, so E follows from products with A. Stiff parts that
-share no sample have a block of 6 x 6 each. Rotations are about the middle of a part: about a point far away they would
-be next to the translations, and digits lost between them.
+Unlike free parts (`parts.free`) they strain what is around them, so R' A R follows from products with A. Stiff parts
+that share no sample have a block of 6 x 6 each. Rotations are about the middle of a part: about a point far away they
+would be next to the translations, and digits lost between them.
 """
 
 from dataclasses import dataclass
@@ -51,24 +51,24 @@ class StiffParts:
     def __init__(self, level: ViscosityLevel, cycle: Precondition, stiff: StiffFaces, labels: np.ndarray, count: int):
         self._cycle, self._faces = cycle, stiff.faces
         self._motions, self._about = RigidMotions(level, labels, count), about_centres(labels, count)
-        E = np.empty((count + 1, 6, 6))
+        RAR = np.empty((count + 1, 6, 6))
         x, q = zeros_like(level), zeros_like(level)
         for a in range(6):
             motion = np.zeros((count + 1, 6))
             motion[1:, a] = 1.0
             self._add(motion, x)
             level.apply(x, q)
-            E[:, :, a] = self._forces(q)
+            RAR[:, :, a] = self._forces(q)
             kernels.clear(x, level.blocks)
-        self.loose = self._loose(level, stiff, E)
-        E[~self.loose] = 0.0
-        self._inverse = positive_inverse(E)
+        self.loose = self._loose(level, stiff, RAR)
+        RAR[~self.loose] = 0.0
+        self._inverse = positive_inverse(RAR)
 
-    def _loose(self, level: ViscosityLevel, stiff: StiffFaces, E: np.ndarray) -> np.ndarray:
+    def _loose(self, level: ViscosityLevel, stiff: StiffFaces, RAR: np.ndarray) -> np.ndarray:
         """Whether nothing but what is softer holds a part, by label: cycles know how to move it if walls do."""
         mass = self._forces(level.mass)[:, :3]
         edge = self._forces(stiff.edge)[:, :3].sum(axis=1)
-        force = np.einsum("naa->na", E)[:, :3]
+        force = np.einsum("naa->na", RAR)[:, :3]
         loose = (force - mass <= stiff.threshold * edge[:, None]).all(axis=1)
         loose[0] = False
         return loose
@@ -81,7 +81,7 @@ class StiffParts:
         self._motions.add(np.einsum("nij,nj->ni", self._about, motion), x, self._faces)
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
-        """z = M r; returns r . z."""
+        """z = what the preconditioner makes of r; returns r . z."""
         energy = self._cycle(r, z, scratch)
         force = self._forces(r)
         motion = np.einsum("nij,nj->ni", self._inverse, force)
@@ -125,12 +125,12 @@ def about_centres(labels: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-def positive_inverse(E: np.ndarray) -> np.ndarray:
+def positive_inverse(matrix: np.ndarray) -> np.ndarray:
     """The inverse of every block on the motions that a part has: those whose energy is more than rounding."""
-    E = 0.5 * (E + E.transpose(0, 2, 1))
-    size = np.sqrt(np.maximum(np.einsum("naa->na", E), 0.0))
+    matrix = 0.5 * (matrix + matrix.transpose(0, 2, 1))
+    size = np.sqrt(np.maximum(np.einsum("naa->na", matrix), 0.0))
     scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0.0)
-    values, vectors = np.linalg.eigh(scale[:, :, None] * E * scale[:, None, :])
+    values, vectors = np.linalg.eigh(scale[:, :, None] * matrix * scale[:, None, :])
     keep = values > LEAST * values.max(axis=1, keepdims=True, initial=0.0)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=keep)
     return scale[:, :, None] * np.einsum("nia,na,nja->nij", vectors, inverse, vectors) * scale[:, None, :]

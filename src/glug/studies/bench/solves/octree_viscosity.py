@@ -72,18 +72,20 @@ def measure(case: str, n: int, solver: str, path: str | None) -> Result:
 def _step(given: Any, solver: str, most: int) -> Result:
     from glug.grids.regular import copied
     from glug.physics.viscosity.octree.problem import OctreeViscosity
+    from glug.physics.viscosity.octree.tree import adapt
+    from glug.physics.viscosity.preconditioners import SOLVERS as METHODS
     from glug.physics.viscosity.problem import ViscosityProblem
     from glug.solvers.limits import SolveLimits
 
     on_tree, levels, band, preconditioner, tolerance = SOLVERS[solver]
-    limits = SolveLimits(tolerance, most)
+    limits, method = SolveLimits(tolerance, most), METHODS[preconditioner]
     velocity = copied(given.velocity)
     seconds = dict.fromkeys(STAGES, 0.0)
     begin = time.perf_counter()
     problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
     seconds["weights"] = time.perf_counter() - begin
     if on_tree:
-        octree = OctreeViscosity.build(problem, given.diffusion, levels=levels, band=band, solver=preconditioner)
+        octree = OctreeViscosity(adapt(problem, levels, band), given.diffusion, solver=method)
         del problem
         stats = octree.solve(velocity, limits)
         total = time.perf_counter() - begin
@@ -91,7 +93,7 @@ def _step(given: Any, solver: str, most: int) -> Result:
             seconds[stage] += spent
         system: Any = octree.system
     else:
-        stats = problem.solve(velocity, limits, solver=preconditioner)
+        stats = problem.solve(velocity, limits, solver=method)
         total = time.perf_counter() - begin
         system = problem.system()
     seconds["solve"] = stats.seconds

@@ -23,6 +23,7 @@ def measure(n: int, solver: str, case: str) -> Result:
 
 
 def _solve(n: int, solver: str, case: str) -> Result:
+    from glug.physics.pressure.solvers import SOLVERS as METHODS
     from glug.solvers.cg import solve_with_fallback, zeros_like
     from glug.studies.problems.pressure import CASES
 
@@ -31,7 +32,7 @@ def _solve(n: int, solver: str, case: str) -> Result:
     velocity = tuple(rng.standard_normal(u.shape, np.float32) for u in problem.grid.staggered())
     b = (problem.right_hand_side((velocity[0], velocity[1], velocity[2])),)
     x = zeros_like(problem.system, np.float64)
-    choices = problem.preconditioners(SOLVERS[solver])
+    choices = problem.preconditioners(METHODS[SOLVERS[solver]])
     residuals: list[float] = []
     stats = solve_with_fallback(problem.system, choices, b, x, SolveLimits(TOLERANCE, LIMIT), residuals=residuals)
     return measured.numbers(stats, residuals)

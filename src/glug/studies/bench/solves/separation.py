@@ -67,16 +67,17 @@ def measure(n: int, case: str) -> Result:
 def _run(n: int, case: str) -> Result:
     problem = splash(n, separating=case != "ordinary")
     velocity, change = waves(problem.grid, 2), waves(problem.grid, 3)
+    limits, freed = SolveLimits(TOLERANCE, 1000), problem.grid.scalar(dtype=np.uint8)
     if case == "warm":
-        problem.project(_copy(velocity), SolveLimits(TOLERANCE, 1000))
+        problem.project(_copy(velocity), limits, freed=freed)
     if case != "cold":
         for u, d in zip(velocity, change):
             u += np.float32(0.05) * d
     after = _copy(velocity)
-    q, stats = problem.project(after, SolveLimits(TOLERANCE, 1000))
+    q, stats = problem.project(after, limits, freed=freed)
     found = numbers(stats)
-    if problem.walls is not None and problem.walls.freed is not None:
-        found["freed"] = int(problem.walls.freed.sum())
+    if problem.walls is not None:
+        found["freed"] = int(freed.sum())
         found["conditions"] = vars(Conditions.measure(problem, q, velocity, after))
     return found
 

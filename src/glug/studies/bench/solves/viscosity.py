@@ -58,7 +58,8 @@ def _solve(n: int, solver: str, case: str) -> Result:
 def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) -> Result:
     from glug.physics.viscosity.boxes import BoxSmoother
     from glug.physics.viscosity.levels import hierarchy
-    from glug.physics.viscosity.preconditioners import solve_parts
+    from glug.physics.viscosity.preconditioners import MULTIGRID, solve_parts
+    from glug.physics.viscosity.preconditioners import SOLVERS as METHODS
     from glug.solvers.cg import Cycle, solve_with_fallback
     from glug.solvers.multigrid import Multigrid
     from glug.solvers.smoothers import chebyshev, damped_jacobi
@@ -74,9 +75,9 @@ def _run(system: Any, solver: str, b: Any, x: Any, stiff_above: float | None) ->
         choices = [lambda: Cycle(system, Multigrid(hierarchy(system), smoothers[solver], repeats))]
         stats = solve_with_fallback(system, choices, b, x, SolveLimits(TOLERANCE, LIMIT), residuals=residuals)
     else:
-        name = "jacobi-cg" if solver == "jacobi-cg" else "multigrid"
+        method = METHODS.get(solver, MULTIGRID)
         stats = solve_parts(
-            system, name, b, x, SolveLimits(TOLERANCE, LIMIT), stiff_above=stiff_above, residuals=residuals
+            system, method, b, x, SolveLimits(TOLERANCE, LIMIT), stiff_above=stiff_above, residuals=residuals
         )
     return measured.numbers(stats, residuals)
 
