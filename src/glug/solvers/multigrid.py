@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from glug.errors import SolverError
 from glug.jit import dense_on_one_thread, threads_for
 from glug.solvers import kernels, kernels_bottom
 from glug.solvers.cg import Vector, zeros_like
 
 BOTTOM = 400  # unknowns that a dense factorisation takes in a millisecond
+SHIFTS = (1e-7, 1e-6, 1e-5, 1e-4)  # of the diagonal of its matrix, until it is definite
 UNFIXED = 1e-6  # of the diagonal: constants that cost less are not fixed, as far as float32 can tell
 
 
@@ -104,21 +106,35 @@ def unknowns(level: Level) -> int:
     return sum(int(np.count_nonzero(m)) for m in level.mask)
 
 
+def definite_factor(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Cholesky factors of a matrix that is positive but for rounding.
+
+    A part with modes that nothing fixes is singular, and rows that were summed in float32 may leave it slightly
+    negative: the first of some growing shifts of the diagonal that makes it definite.
+    """
+    from scipy.linalg import LinAlgError, cho_factor
+
+    diagonal = matrix.diagonal().copy()
+    for shift in SHIFTS:
+        np.fill_diagonal(matrix, diagonal * (1.0 + shift))
+        try:
+            return cho_factor(matrix, lower=True)
+        except LinAlgError:
+            continue
+    raise SolverError("the coarsest grid of multigrid is not positive: its matrix has negative modes")
+
+
 class DirectBottom:
     """The coarsest level by a dense Cholesky factorisation."""
 
     def __init__(self, level: Level):
-        from scipy.linalg import cho_factor
-
         self._index = [np.flatnonzero(m) for m in level.mask]
         ends = np.cumsum([0, *(len(i) for i in self._index)])
         self._parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
         matrix = self._assemble(level)
         matrix = hold_constants(0.5 * (matrix + matrix.T))
-        # A part with other modes that nothing fixes: the smallest shift makes it definite.
-        matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-7
         with dense_on_one_thread():
-            self._factor = cho_factor(matrix, lower=True) if len(matrix) else None
+            self._factor = definite_factor(matrix) if len(matrix) else None
 
     def _assemble(self, level: Level) -> np.ndarray:
         """The matrix, column by column. Rows reach one sample along every axis, so every third column fits in one

@@ -1,0 +1,121 @@
+"""Compile kernels before they are called, in several processes.
+
+`python -m glug.precompile` is such a process: it reads one kernel call a line and answers every one.
+"""
+
+import importlib
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+from numba.core.registry import cpu_target
+
+MOST_PROCESSES = 16
+DONE, FAILED = "done", "failed"
+
+
+@dataclass(frozen=True, order=True)
+class KernelCall:
+    """A kernel by its full name, and the types of the arguments it is called with, as Numba writes them."""
+
+    kernel: str
+    types: str
+
+    @classmethod
+    def parse(cls, text: str) -> "KernelCall":
+        name, _, rest = text.partition("(")
+        return cls(name, f"({rest}")
+
+    def __str__(self) -> str:
+        return self.kernel + self.types
+
+    def _dispatcher(self) -> Any:
+        module, _, name = self.kernel.rpartition(".")
+        return getattr(importlib.import_module(module), name)
+
+    def _signature(self) -> tuple:
+        return eval(self.types, dict(vars(types)))  # our own text: what Numba writes is an expression of its types
+
+    def entry(self) -> str:
+        """The name that the compiled kernel has in an archive."""
+        return self._dispatcher()._cache.entry(self._signature(), cpu_target.target_context.codegen())
+
+    def stored(self) -> bytes | None:
+        """The compiled kernel, None where it would have to be compiled first."""
+        return self._dispatcher()._cache.stored(self._signature(), cpu_target.target_context.codegen())
+
+    def compile(self) -> None:
+        """Compile the kernel and keep it, unless that was done before."""
+        self._dispatcher().compile(self._signature())
+
+
+def missing(calls: Iterable[KernelCall]) -> list[KernelCall]:
+    """The calls whose kernels would have to be compiled; those of kernels that are no more do not count."""
+    found = []
+    for call in calls:
+        try:
+            if call.stored() is None:
+                found.append(call)
+        except (ImportError, AttributeError):
+            continue
+    return found
+
+
+def compile_all(calls: Iterable[KernelCall], on_done: Callable[[int, int], None] = lambda done, total: None) -> list:
+    """Compile kernels in as many processes as there are cores; returns the calls that no longer fit their kernels.
+
+    on_done  called with (done, in all)
+    """
+    waiting = deque(calls)
+    total = len(waiting)
+    failed: list[KernelCall] = []
+    finished: list[KernelCall] = []
+
+    def work() -> None:
+        command = [sys.executable, "-m", "glug.precompile"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None and process.stdout is not None
+            while waiting:
+                try:
+                    call = waiting.popleft()
+                except IndexError:  # another one took the last
+                    break
+                process.stdin.write(f"{call}\n")
+                process.stdin.flush()
+                if process.stdout.readline().strip() != DONE:
+                    failed.append(call)
+                finished.append(call)
+                on_done(len(finished), total)
+
+    on_done(0, total)
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(min(processes(), total))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return failed
+
+
+def processes() -> int:
+    """How many kernels are compiled at a time: one on every core that is ours."""
+    return min(MOST_PROCESSES, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def main() -> None:
+    """Compile what is asked for on standard input."""
+    for line in sys.stdin:
+        try:
+            KernelCall.parse(line.strip()).compile()
+            print(DONE, flush=True)
+        except Exception:  # whatever is wrong with a call: it is left for the process that makes it
+            print(FAILED, flush=True)
+
+
+if __name__ == "__main__":
+    main()

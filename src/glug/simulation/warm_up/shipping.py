@@ -1,0 +1,82 @@
+"""Make the kernels that the package carries: `make kernels`, or `python -m glug.simulation.warm_up.shipping`.
+
+Every scene of the library runs for some frames, in a process of its own, and tells which kernels it called. Those are
+compiled, in parallel, and packed. Kernels that are kept from earlier are not compiled again, so that making the archive
+anew after an edit takes as long as the edited modules do and the short runs.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from glug import compiler
+from glug.kernel_store import SHIPPED, archive_for
+from glug.precompile import KernelCall, compile_all, missing
+from glug.progress import counting
+from glug.scene import load, scenes
+from glug.simulation.run import run_to_folder
+from glug.simulation.warm_up.needs import Seen, all_needed, called, recorded, traits_of, write_record
+from glug.view.sequence import RenderOptions, render_run
+
+SHARE = 0.5  # of a scene's resolution
+FRAMES = 10
+DATE = (2000, 1, 1, 0, 0, 0)  # of everything in the archive: equal kernels make equal archives
+
+
+def run_and_tell(name: str) -> None:
+    """Run a scene for some frames, render one of them, and print what was called."""
+    resolution = round(SHARE * load(name).domain.resolution)
+    scene = load(name, {"domain.resolution": resolution})
+    with tempfile.TemporaryDirectory() as folder:
+        run_to_folder(scene, Path(folder) / "run", frames=min(FRAMES, scene.time.frames))
+        render_run(Path(folder) / "run", RenderOptions("plain", (64, 48), 1, None, [1], 0.0, False))
+    seen = {"traits": sorted(traits_of(load(name))), "calls": sorted(str(call) for call in called())}
+    print(json.dumps(seen))
+
+
+def watch(name: str) -> Seen:
+    """What a scene calls."""
+    command = [sys.executable, "-m", "glug.simulation.warm_up.shipping", name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    seen = json.loads(done.stdout.splitlines()[-1])
+    return Seen(frozenset(seen["traits"]), tuple(KernelCall.parse(text) for text in seen["calls"]))
+
+
+def pack(calls: list[KernelCall]) -> Path:
+    """Write the archive of compiled kernels."""
+    path = archive_for(compiler.processor())
+    path.parent.mkdir(exist_ok=True)
+    new = path.with_suffix(".new")
+    with zipfile.ZipFile(new, "w", zipfile.ZIP_LZMA) as archive:
+        for entry, call in sorted((call.entry(), call) for call in calls):
+            data = call.stored()
+            if data is not None:
+                archive.writestr(zipfile.ZipInfo(entry, DATE), data, zipfile.ZIP_LZMA)
+    new.replace(path)
+    return path
+
+
+def main() -> None:
+    known = [call for call in missing(all_needed())]
+    if known:
+        with counting("compiling") as on_done:
+            compile_all(known, on_done)
+    names = [name for name, _ in scenes()]
+    seen = {}
+    for n, name in enumerate(names):
+        print(f"{name}: {n + 1} of {len(names)}", flush=True)
+        seen[name] = watch(name)
+    write_record(seen)
+    calls = all_needed()
+    path = pack(calls)
+    print(f"{path.relative_to(SHIPPED.parent)}: {len(calls)} kernels, {path.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        run_and_tell(sys.argv[1])
+    else:
+        main()
