@@ -3,6 +3,7 @@
 #   make install    create .venv and install glug into it
 #   make demo       pour honey: meshes and pictures in out/honey-coil
 #   make gallery    run and render every library scene for docs/gallery.md; goes on where it was stopped
+#   make kernels    compile the kernels that the package carries: src/glug/shipped
 #   make test       lint, types, and the tests that are not slow
 #   make test-all   the slow tests too, and those of the optional extras
 #   make studies    reproduce the published tables: pages in docs/studies
@@ -16,14 +17,15 @@ DEMO := out/honey-coil
 # The extras that tests use today.
 EXTRAS := dev,readers,browser,render,video
 
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The versions in constraints.txt are those that the compiled kernels of the package fit.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo gallery studies test test-all lint chromium viewer-libraries clean
+.PHONY: install demo gallery kernels studies test test-all lint chromium viewer-libraries clean
 
 install: $(VENV)/.installed
 
 # A stamp file: nothing is installed again until pyproject.toml changes.
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "glug needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[dev]'
@@ -65,6 +67,10 @@ demo: install
 
 gallery: $(VENV)/.installed-extras
 	$(BIN)/python docs/gallery.py
+
+# Compiled kernels of all library scenes, and the list of them. Takes minutes, less where few modules changed.
+kernels: install
+	$(BIN)/python -m glug.simulation.warm_up.shipping
 
 # Every published table up to 256 cells along a side, and the other studies: docs/studies.
 studies: install

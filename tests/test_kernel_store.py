@@ -13,26 +13,38 @@ from glug import kernel_store
 from glug.kernel_store import PACKAGE
 
 # Uses the package whose path it is given, and tells the result of a kernel and how many kernels were compiled.
-SMOOTH = """\
+PROGRAM = """\
 import hashlib, json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from glug import jit
-from glug.geometry.kernels import smooth
-a = np.random.default_rng(0).normal(size=(24, 24, 1)).astype(np.float32)
-b = np.zeros_like(a)
-smooth(a, b)
-if len(sys.argv) > 2:
+{kernel}
+if "pack" in sys.argv:
     from glug.simulation.warm_up import needs, shipping
     shipping.pack(sorted(needs.called()))
-print(json.dumps([hashlib.sha256(b.tobytes()).hexdigest(), jit.compilations()]))
+print(json.dumps([hashlib.sha256(result.tobytes()).hexdigest(), jit.compilations()]))
+"""
+
+# Fuses a product and a sum; Numba optimises its parallel loop twice, and the two copies fuse differently.
+SMOOTH = """\
+from glug.geometry.kernels import smooth
+a = np.random.default_rng(0).normal(size=(24, 24, 1)).astype(np.float32)
+result = np.zeros_like(a)
+smooth(a, result)
+"""
+
+# Serial, so that it compiles quickly.
+SORT = """\
+from glug.particles.kernels import counting_sort
+key, start, result = np.array([2, 0, 1, 2], np.int32), np.zeros(4, np.int32), np.zeros(4, np.int32)
+counting_sort(key, start, result)
 """
 
 
-def smooth(package, cache, *arguments, **environment):
-    """The digest of what `smooth` makes, and the number of kernels compiled, in a process of its own."""
+def use(kernel, package, cache, *arguments, **environment):
+    """The digest of what a kernel makes, and the number of kernels compiled, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", SMOOTH, package, *arguments],
+        [sys.executable, "-c", PROGRAM.format(kernel=kernel), package, *arguments],
         env={**os.environ, "GLUG_CACHE_DIR": str(cache), **environment},
         capture_output=True,
         text=True,
@@ -102,27 +114,26 @@ def test_every_kernel_module_imports_in_the_form_that_is_followed():
 
 
 def test_a_kernel_just_compiled_gives_the_bits_of_one_that_is_loaded(tmp_path):
-    """`smooth` fuses a product and a sum; Numba optimises its loop twice, and the two copies fuse differently."""
-    cold, warm = (smooth(str(PACKAGE.parent), tmp_path, GLUG_SHIPPED="0") for _ in range(2))
+    cold, warm = (use(SMOOTH, str(PACKAGE.parent), tmp_path, GLUG_SHIPPED="0") for _ in range(2))
     assert (cold[1], warm[1]) == (1, 0)
     assert cold[0] == warm[0]
 
 
 def test_a_kernel_compiled_in_another_place_and_time_is_found(tmp_path, copy):
-    here = smooth(str(PACKAGE.parent), tmp_path / "cache", GLUG_SHIPPED="0")
-    assert smooth(str(copy), tmp_path / "cache") == (here[0], 0)
-    edit(copy / "glug" / "geometry" / "kernels.py")
-    assert smooth(str(copy), tmp_path / "cache") == (here[0], 1)
+    here = use(SORT, str(PACKAGE.parent), tmp_path / "cache", GLUG_SHIPPED="0")
+    assert use(SORT, str(copy), tmp_path / "cache") == (here[0], 0)
+    edit(copy / "glug" / "particles" / "kernels.py")
+    assert use(SORT, str(copy), tmp_path / "cache") == (here[0], 1)
 
 
 def test_kernels_that_come_with_the_package_are_not_compiled(tmp_path, copy):
-    bits, _ = smooth(str(copy), tmp_path / "maker", "pack")
-    assert smooth(str(copy), tmp_path / "empty") == (bits, 0)
+    bits, _ = use(SORT, str(copy), tmp_path / "maker", "pack")
+    assert use(SORT, str(copy), tmp_path / "empty") == (bits, 0)
     assert not (tmp_path / "empty").exists()
-    assert smooth(str(copy), tmp_path / "empty", GLUG_SHIPPED="0") == (bits, 1)
-    assert smooth(str(copy), tmp_path / "maker", GLUG_PROCESSOR="native")[1] == 1  # code for another processor
+    assert use(SORT, str(copy), tmp_path / "empty", GLUG_SHIPPED="0") == (bits, 1)
+    assert use(SORT, str(copy), tmp_path / "maker", GLUG_PROCESSOR="native")[1] == 1  # code for another processor
 
 
 def test_a_folder_that_cannot_be_written_costs_a_compilation_and_no_more(tmp_path):
     (tmp_path / "file").write_text("")
-    assert smooth(str(PACKAGE.parent), tmp_path / "file" / "below", GLUG_SHIPPED="0")[1] == 1
+    assert use(SORT, str(PACKAGE.parent), tmp_path / "file" / "below", GLUG_SHIPPED="0")[1] == 1

@@ -92,7 +92,9 @@ def archive_for(processor: str) -> Path:
 def _shipped(archive: Path) -> zipfile.ZipFile | None:
     if os.environ.get("GLUG_SHIPPED") == "0" or not archive.exists():
         return None
-    return zipfile.ZipFile(io.BytesIO(archive.read_bytes()))  # in memory: a file's position is shared by forked processes
+    return zipfile.ZipFile(
+        io.BytesIO(archive.read_bytes())
+    )  # in memory: a file's position is shared by forked processes
 
 
 def _without_paths(data: bytes) -> bytes:

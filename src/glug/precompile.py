@@ -104,7 +104,9 @@ def compile_all(calls: Iterable[KernelCall], on_done: Callable[[int, int], None]
 
 def processes() -> int:
     """How many kernels are compiled at a time: one on every core that is ours."""
-    return min(MOST_PROCESSES, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return min(
+        MOST_PROCESSES, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
 
 
 def main() -> None:

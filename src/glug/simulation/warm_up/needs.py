@@ -74,8 +74,7 @@ def write_record(seen: dict[str, Seen]) -> None:
         name: {"traits": sorted(entry.traits), "calls": sorted(place[call] for call in entry.calls)}
         for name, entry in sorted(seen.items())
     }
-    lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in scenes.items()]
-    texts = [f"  {json.dumps(str(call))}" for call in calls]
-    body = ',\n'.join(texts), ',\n'.join(lines)
-    RECORD.write_text('{"calls": [\n%s\n],\n"scenes": {\n%s\n}}\n' % body)
+    texts = ",\n".join(f"  {json.dumps(str(call))}" for call in calls)
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in scenes.items())
+    RECORD.write_text(f'{{"calls": [\n{texts}\n],\n"scenes": {{\n{lines}\n}}}}\n')
     recorded.cache_clear()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from glug import compiler
@@ -18,20 +19,20 @@ from glug.precompile import KernelCall, compile_all, missing
 from glug.progress import counting
 from glug.scene import load, scenes
 from glug.simulation.run import run_to_folder
-from glug.simulation.warm_up.needs import Seen, all_needed, called, recorded, traits_of, write_record
+from glug.simulation.warm_up.needs import Seen, all_needed, called, traits_of, write_record
 from glug.view.sequence import RenderOptions, render_run
 
-SHARE = 0.5  # of a scene's resolution
-FRAMES = 10
+FINEST = 40  # cells along the longest side, at most
+FRAMES = 4
+AT_A_TIME = 2  # scenes: running one is left to one thread, and compiling is done by one anyway
 DATE = (2000, 1, 1, 0, 0, 0)  # of everything in the archive: equal kernels make equal archives
 
 
 def run_and_tell(name: str) -> None:
     """Run a scene for some frames, render one of them, and print what was called."""
-    resolution = round(SHARE * load(name).domain.resolution)
-    scene = load(name, {"domain.resolution": resolution})
+    scene = load(name, {"domain.resolution": min(FINEST, load(name).domain.resolution)})
     with tempfile.TemporaryDirectory() as folder:
-        run_to_folder(scene, Path(folder) / "run", frames=min(FRAMES, scene.time.frames))
+        run_to_folder(scene, Path(folder) / "run", frames=FRAMES, threads=1)
         render_run(Path(folder) / "run", RenderOptions("plain", (64, 48), 1, None, [1], 0.0, False))
     seen = {"traits": sorted(traits_of(load(name))), "calls": sorted(str(call) for call in called())}
     print(json.dumps(seen))
@@ -60,15 +61,16 @@ def pack(calls: list[KernelCall]) -> Path:
 
 
 def main() -> None:
-    known = [call for call in missing(all_needed())]
-    if known:
-        with counting("compiling") as on_done:
-            compile_all(known, on_done)
+    known = missing(all_needed())
+    print(f"{len(known)} kernels to compile", flush=True)
+    with counting("compiling") as on_done:
+        compile_all(known, on_done)
     names = [name for name, _ in scenes()]
     seen = {}
-    for n, name in enumerate(names):
-        print(f"{name}: {n + 1} of {len(names)}", flush=True)
-        seen[name] = watch(name)
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        for name, found in zip(names, pool.map(watch, names)):
+            print(f"{name}: {len(found.calls)} kernels", flush=True)
+            seen[name] = found
     write_record(seen)
     calls = all_needed()
     path = pack(calls)
