@@ -16,16 +16,22 @@ from typing import Any
 from numba import types
 from numba.core.registry import cpu_target
 
+import glug
+
 MOST_PROCESSES = 16
 DONE, FAILED = "done", "failed"
 
 
 @dataclass(frozen=True, order=True)
 class KernelCall:
-    """A kernel by its full name, and the types of the arguments it is called with, as Numba writes them."""
+    """A kernel by its full name, and the types of the arguments it is called with, as an expression of Numba's types."""
 
     kernel: str
     types: str
+
+    @classmethod
+    def of(cls, kernel: str, signature: tuple) -> "KernelCall":
+        return cls(kernel, f"({', '.join(map(_expression, signature))},)")
 
     @classmethod
     def parse(cls, text: str) -> "KernelCall":
@@ -40,7 +46,8 @@ class KernelCall:
         return getattr(importlib.import_module(module), name)
 
     def _signature(self) -> tuple:
-        return eval(self.types, dict(vars(types)))  # our own text: what Numba writes is an expression of its types
+        self._dispatcher()  # its module knows the classes of named tuples
+        return eval(self.types, {**vars(types), "glug": glug})  # our own text, from `of`
 
     def entry(self) -> str:
         """The name that the compiled kernel has in an archive."""
@@ -53,6 +60,16 @@ class KernelCall:
     def compile(self) -> None:
         """Compile the kernel and keep it, unless that was done before."""
         self._dispatcher().compile(self._signature())
+
+
+def _expression(kind: types.Type) -> str:
+    """A type as it can be evaluated: Numba writes most of them so, but not tuples with names."""
+    if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
+        name = f"{kind.instance_class.__module__}.{kind.instance_class.__qualname__}"
+        if isinstance(kind, types.NamedUniTuple):
+            return f"NamedUniTuple({_expression(kind.dtype)}, {kind.count}, {name})"
+        return f"NamedTuple(({', '.join(map(_expression, kind.types))},), {name})"
+    return repr(kind)
 
 
 def missing(calls: Iterable[KernelCall]) -> list[KernelCall]:

@@ -50,7 +50,7 @@ def all_needed() -> list[KernelCall]:
 
 def called() -> set[KernelCall]:
     """The calls of this process so far."""
-    return {KernelCall(name, repr(types)) for name, found in jit.signatures().items() for types in found}
+    return {KernelCall.of(name, types) for name, found in jit.signatures().items() for types in found}
 
 
 @functools.cache
