@@ -24,7 +24,7 @@ DONE, FAILED = "done", "failed"
 
 @dataclass(frozen=True, order=True)
 class KernelCall:
-    """A kernel by its full name, and the types of the arguments it is called with, as an expression of Numba's types."""
+    """A kernel by its full name, and the types of the arguments it is called with, an expression of Numba's types."""
 
     kernel: str
     types: str

@@ -92,9 +92,10 @@ class FakeSimulation:
 
 @pytest.fixture
 def simulation(monkeypatch):
-    """The class of the stand-in, put in the place of the real one."""
+    """The class of the stand-in, put in the place of the real one; its frames are made here, not beside it."""
     fake = type("Fake", (FakeSimulation,), {})
     monkeypatch.setattr(run_module, "Simulation", fake)
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", np.inf)
     return fake
 
 
@@ -270,6 +271,51 @@ def test_a_full_disk_leaves_what_was_written_valid(simulation, scene, tmp_path, 
     simulation.before_step = staticmethod(lambda step: None)
     run_to_folder(scene, tmp_path / "run", resume=True)
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_frames_made_beside_the_simulation_have_the_same_bytes(simulation, scene, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", -1.0)  # from the second on
+    drawn = []
+    png = run_module.PictureProcess.png
+    monkeypatch.setattr(run_module.PictureProcess, "png", lambda self, *what: drawn.append(what) or png(self, *what))
+    run_to_folder(scene, tmp_path / "beside")
+    assert len(drawn) == FRAMES - 1
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", np.inf)
+    run_to_folder(scene, tmp_path / "here")
+    assert len(drawn) == FRAMES - 1
+    kinds = ("surface", "particles", "preview", "checkpoint")
+    assert contents(tmp_path / "beside", *kinds) == contents(tmp_path / "here", *kinds)
+    assert RunFolder(tmp_path / "beside").manifest() == RunFolder(tmp_path / "here").manifest()
+
+
+def test_a_disk_that_fills_up_beside_the_simulation_ends_the_run(simulation, scene, tmp_path, monkeypatch):
+    run_to_folder(scene, tmp_path / "whole")
+    write = RunFolder.write_frame
+
+    def full(self, frame):
+        if frame.index == 3:
+            raise OutputError("No space left on device")
+        write(self, frame)
+
+    monkeypatch.setattr(RunFolder, "write_frame", full)
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", -1.0)
+    with pytest.raises(OutputError, match="No space left"):
+        run_to_folder(scene, tmp_path / "run")
+    assert RunFolder(tmp_path / "run").frames() == [0, 1, 2]
+    checkpoint = RunFolder(tmp_path / "run").read_checkpoint()
+    assert checkpoint is not None
+    assert checkpoint.frame <= 2  # never after a frame that is not there
+    monkeypatch.setattr(RunFolder, "write_frame", write)
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", np.inf)
+    run_to_folder(scene, tmp_path / "run", resume=True)
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_previews_can_be_thinned(simulation, scene, tmp_path):
+    thin = scene.model_copy(update={"output": scene.output.model_copy(update={"preview_every": 2})})
+    run_to_folder(thin, tmp_path / "run")
+    assert sorted(contents(tmp_path / "run", "preview")) == [f"preview/{n:04d}.png" for n in range(0, FRAMES + 1, 2)]
+    assert RunFolder(tmp_path / "run").frames() == list(range(FRAMES + 1))
 
 
 def test_a_solve_that_does_not_converge_is_said_once_and_counted(simulation, scene, tmp_path, capsys):
