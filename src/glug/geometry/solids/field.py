@@ -6,10 +6,12 @@ Domain walls are half-spaces at their exact positions. Solids thinner than a cel
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from glug.geometry.fractions import open_area
+from glug.geometry.solids.kernels import held_faces
 from glug.geometry.solids.sampling import Near, Solid, Walls, far_away, nearest, solid_distance, wall_distance
 from glug.geometry.solids.slip import SlipWalls, Surface, at_centres, sides_across, slips
 from glug.geometry.solids.still import LEAST_AREA, StillSolids
@@ -42,6 +44,19 @@ class SolidField:
     def stopping(self) -> Staggered:
         """The same to what stops the velocity along each axis."""
         return (self.distance,) * 3 if self.slip is None else self.slip.stopping
+
+    @cached_property
+    def holding_faces(self) -> tuple[np.ndarray, ...]:
+        """Per axis: flat indices of the faces that take the solid's velocity where a viscous liquid sticks.
+
+        Those are closed, or have their centre inside what stops the velocity along the axis.
+        """
+        found = []
+        for a, area in enumerate(self.area):
+            inside = np.empty(area.shape, np.uint8)
+            held_faces(a, self.holding_area(a), self.stopping[a], inside)
+            found.append(np.flatnonzero(inside))
+        return tuple(found)
 
     def holding_area(self, axis: int) -> np.ndarray:
         """`area`, but 1 behind the walls along which the velocity of `axis` slides."""
