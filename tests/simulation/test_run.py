@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import glug.simulation.run as run_module
+from glug import compiler
 from glug.errors import InputError, OutputError
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.output import RunFolder
@@ -210,6 +211,16 @@ def test_the_second_signal_aborts(simulation, scene, tmp_path):
         run_to_folder(scene, tmp_path / "run")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert RunFolder(tmp_path / "run").frames() == [0, 1]
+
+
+def test_going_on_with_other_machine_code_is_said(simulation, scene, tmp_path, monkeypatch, capsys):
+    run_to_folder(scene, tmp_path / "run", frames=1)
+    assert RunFolder(tmp_path / "run").manifest()["processor"] == compiler.processor()
+    run_to_folder(scene, tmp_path / "run", frames=2, resume=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(compiler, "processor", lambda: "another")
+    run_to_folder(scene, tmp_path / "run", frames=3, resume=True)
+    assert "goes on with those for another" in capsys.readouterr().err
 
 
 def test_resuming_a_complete_run_touches_nothing(simulation, scene, tmp_path):

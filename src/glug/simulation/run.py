@@ -6,6 +6,7 @@ The files of a run are a function of the scene alone. A checkpoint is written on
 is whole on disk; going on from it forgets all that came later and computes it again, with the same bits.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from glug import compiler
 from glug.output import RunFolder
 from glug.output.backlog import Backlog
 from glug.output.destination import check_destination
@@ -90,6 +92,15 @@ def earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
     return RunFolder(path) if there and (path / "manifest.json").exists() else None
 
 
+def _say_if_changed(before: str, now: str) -> None:
+    """A run that goes on with other machine code has other bits from there on."""
+    if before != now:
+        text = (
+            f"this run began with kernels for {before} and goes on with those for {now}: its bits are not those of one"
+        )
+        print(f"glug: warning: {text}", file=sys.stderr)
+
+
 class _Run:
     """A simulation and the folder it fills. The folder is touched only once the simulation stands."""
 
@@ -101,7 +112,10 @@ class _Run:
         else:
             self.simulation = Simulation.restore(scene, checkpoint.data, **options)
         kept_frame, kept_step = (checkpoint.frame, checkpoint.step) if checkpoint is not None else (-1, -1)
-        manifest = {"scene": scene.name, "fps": scene.time.fps, "frames": self.last}
+        processor = compiler.processor()
+        if checkpoint is not None and there is not None:
+            _say_if_changed(there.manifest().get("processor", processor), processor)
+        manifest = {"scene": scene.name, "fps": scene.time.fps, "frames": self.last, "processor": processor}
         self.folder = RunFolder.create(path, to_toml(scene), manifest, resume=True)
         self.folder.truncate_to(kept_frame, kept_step)
         self.next_frame = self.first_frame = kept_frame + 1
