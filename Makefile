@@ -1,6 +1,6 @@
 # Needs Python >= 3.11 with pip and venv, and make; everything else is installed into .venv.
 #
-#   make install    create .venv and install glug into it
+#   make install    create .venv and install glug into it, with what rigid bodies, exports and tests need
 #   make demo       pour honey: meshes and pictures in out/honey-coil
 #   make gallery    run and render every library scene for docs/gallery.md; goes on where it was stopped
 #   make kernels    compile the kernels that the package carries: src/glug/shipped
@@ -24,10 +24,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 
 install: $(VENV)/.installed
 
-# A stamp file: nothing is installed again until pyproject.toml changes.
-$(VENV)/.installed: pyproject.toml constraints.txt
+# Stamp files: nothing is installed again until pyproject.toml changes. The first is all that the demo needs.
+$(VENV)/.installed-glug: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "glug needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.installed-glug
 	$(PIP) -e '.[dev]'
 	@touch $@
 
@@ -60,7 +64,7 @@ viewer-libraries:
 	    --format=esm --legal-comments=eof --outfile=three.js
 	cp build/viewer/three.js $(VENDOR)/three.js && cp build/viewer/node_modules/uplot/dist/uPlot.min.css $(VENDOR)/uplot.css
 
-demo: install
+demo: $(VENV)/.installed-glug
 	$(BIN)/glug run honey-coil -o $(DEMO) --resume
 	$(BIN)/glug validate coiling --run $(DEMO)
 	@echo "Look at $(DEMO)/preview.png and $(DEMO)/preview.webp"
