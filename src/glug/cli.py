@@ -261,11 +261,7 @@ def warm_up(
     else:
         loaded = load(scene)
         count = compile_for(loaded) + rehearse(loaded)
-    print(
-        f"{scene or 'all scenes'}: {count} kernels compiled"
-        if count
-        else f"{scene or 'all scenes'}: nothing to compile"
-    )
+    print(f"{scene or 'all scenes'}: {count or 'no'} kernels compiled")
 
 
 @app.command()

@@ -15,6 +15,7 @@ import contextlib
 import functools
 import hashlib
 import io
+import lzma
 import os
 import pickle
 import re
@@ -26,7 +27,8 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, _Cache
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 PACKAGE = Path(__file__).parent
@@ -90,11 +92,10 @@ def archive_for(processor: str) -> Path:
 
 @functools.cache
 def _shipped(archive: Path) -> zipfile.ZipFile | None:
+    """The archive, in memory: forked processes would share the position in a file."""
     if os.environ.get("GLUG_SHIPPED") == "0" or not archive.exists():
         return None
-    return zipfile.ZipFile(
-        io.BytesIO(archive.read_bytes())
-    )  # in memory: a file's position is shared by forked processes
+    return zipfile.ZipFile(io.BytesIO(archive.read_bytes()))
 
 
 def _without_paths(data: bytes) -> bytes:
@@ -127,19 +128,30 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kernel compiled for a signature, or None."""
         target_context.refresh()
-        data = self.stored(sig, target_context.codegen()) if self._enabled else None
-        return None if data is None else CompileResultCacheImpl.rebuild(None, target_context, pickle.loads(data))  # type: ignore[arg-type]
+        if not self._enabled or not self.holds(sig, target_context.codegen()):
+            return None
+        try:
+            parts = pickle.loads(self.stored(sig, target_context.codegen()))
+        except (OSError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, lzma.LZMAError):
+            return None  # cut short by a power cut, or gone meanwhile
+        return CompileResult._rebuild(target_context, *parts)
 
-    def stored(self, signature: Any, codegen: Any) -> bytes | None:
+    def holds(self, signature: Any, codegen: Any) -> bool:
+        """Whether the kernel compiled for a signature is there."""
         entry = self.entry(signature, codegen)
+        return self._carries(entry, codegen) is not None or (kept_kernels() / entry).exists()
+
+    def stored(self, signature: Any, codegen: Any) -> bytes:
+        """The kernel compiled for a signature, as it is kept; OSError where there is none."""
+        entry = self.entry(signature, codegen)
+        shipped = self._carries(entry, codegen)
+        return shipped.read(entry) if shipped is not None else (kept_kernels() / entry).read_bytes()
+
+    def _carries(self, entry: str, codegen: Any) -> zipfile.ZipFile | None:
+        """The package's archive, if it has the entry."""
         _, processor, _ = codegen.magic_tuple()
         shipped = _shipped(archive_for(processor))
-        if shipped is not None and entry in shipped.NameToInfo:
-            return shipped.read(entry)
-        try:
-            return (kept_kernels() / entry).read_bytes()
-        except OSError:
-            return None
+        return shipped if shipped is not None and entry in shipped.NameToInfo else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a kernel that was just compiled; without a place to write to, it is compiled again next time."""

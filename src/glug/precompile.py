@@ -5,6 +5,7 @@
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -53,8 +54,12 @@ class KernelCall:
         """The name that the compiled kernel has in an archive."""
         return self._dispatcher()._cache.entry(self._signature(), cpu_target.target_context.codegen())
 
-    def stored(self) -> bytes | None:
-        """The compiled kernel, None where it would have to be compiled first."""
+    def there(self) -> bool:
+        """Whether the compiled kernel is there, carried or kept."""
+        return self._dispatcher()._cache.holds(self._signature(), cpu_target.target_context.codegen())
+
+    def stored(self) -> bytes:
+        """The compiled kernel; OSError where it would have to be compiled first."""
         return self._dispatcher()._cache.stored(self._signature(), cpu_target.target_context.codegen())
 
     def compile(self) -> None:
@@ -77,7 +82,7 @@ def missing(calls: Iterable[KernelCall]) -> list[KernelCall]:
     found = []
     for call in calls:
         try:
-            if call.stored() is None:
+            if not call.there():
                 found.append(call)
         except (ImportError, AttributeError):
             continue
@@ -121,13 +126,13 @@ def compile_all(calls: Iterable[KernelCall], on_done: Callable[[int, int], None]
 
 def processes() -> int:
     """How many kernels are compiled at a time: one on every core that is ours."""
-    return min(
-        MOST_PROCESSES, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_PROCESSES, ours)
 
 
 def main() -> None:
     """Compile what is asked for on standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
     for line in sys.stdin:
         try:
             KernelCall.parse(line.strip()).compile()

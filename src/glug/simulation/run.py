@@ -95,9 +95,7 @@ def earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
 def _say_if_changed(before: str, now: str) -> None:
     """A run that goes on with other machine code has other bits from there on."""
     if before != now:
-        text = (
-            f"this run began with kernels for {before} and goes on with those for {now}: its bits are not those of one"
-        )
+        text = f"this run began with kernels for {before} and goes on with those for {now}: other bits from here on"
         print(f"glug: warning: {text}", file=sys.stderr)
 
 
@@ -218,7 +216,7 @@ class _Run:
             self.saved = time.monotonic()
         else:
             kept = {
-                name: np.array(values) if isinstance(values, np.ndarray) else values for name, values in data.items()
+                name: np.copy(values) if isinstance(values, np.ndarray) else values for name, values in data.items()
             }
             self.beside[1].add(lambda: self.write_checkpoint(kept, frame, step))
 
@@ -230,6 +228,6 @@ class _Run:
 
 def own_copy(frame: Frame) -> Frame:
     """A frame that later steps do not change: particles are moved in place."""
-    copies = ({name: values.copy() for name, values in arrays.items()} for arrays in (frame.particles, frame.fields))
-    particles, fields = copies
+    particles = {name: values.copy() for name, values in frame.particles.items()}
+    fields = {name: values.copy() for name, values in frame.fields.items()}
     return replace(frame, particles=particles, fields=fields)

@@ -53,9 +53,7 @@ def pack(calls: list[KernelCall]) -> Path:
     new = path.with_suffix(".new")
     with zipfile.ZipFile(new, "w", zipfile.ZIP_LZMA) as archive:
         for entry, call in sorted((call.entry(), call) for call in calls):
-            data = call.stored()
-            if data is not None:
-                archive.writestr(zipfile.ZipInfo(entry, DATE), data, zipfile.ZIP_LZMA)
+            archive.writestr(zipfile.ZipInfo(entry, DATE), call.stored(), zipfile.ZIP_LZMA)
     new.replace(path)
     return path
 
