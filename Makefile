@@ -72,9 +72,10 @@ demo: $(VENV)/.installed-glug
 gallery: $(VENV)/.installed-extras
 	$(BIN)/python docs/gallery.py
 
-# Compiled kernels of all library scenes, and the list of them. Takes minutes, less where few modules changed.
+# Compiled kernels of all library scenes, and the list of them. Takes minutes; `make kernels KNOWN=--known` leaves the list
+# as it is and compiles what was edited.
 kernels: install
-	$(BIN)/python -m glug.simulation.warm_up.shipping
+	$(BIN)/python -m glug.simulation.warm_up.shipping $(KNOWN)
 
 # Every published table up to 256 cells along a side, and the other studies: docs/studies.
 studies: install

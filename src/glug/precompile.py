@@ -54,9 +54,17 @@ class KernelCall:
         """The name that the compiled kernel has in an archive."""
         return self._dispatcher()._cache.entry(self._signature(), cpu_target.target_context.codegen())
 
+    def exists(self) -> bool:
+        """Whether there still is such a kernel."""
+        try:
+            self._dispatcher()
+        except (ImportError, AttributeError):
+            return False
+        return True
+
     def there(self) -> bool:
         """Whether the compiled kernel is there, carried or kept."""
-        return self._dispatcher()._cache.holds(self._signature(), cpu_target.target_context.codegen())
+        return self.exists() and self._dispatcher()._cache.holds(self._signature(), cpu_target.target_context.codegen())
 
     def stored(self) -> bytes:
         """The compiled kernel; OSError where it would have to be compiled first."""
@@ -79,14 +87,7 @@ def _expression(kind: types.Type) -> str:
 
 def missing(calls: Iterable[KernelCall]) -> list[KernelCall]:
     """The calls whose kernels would have to be compiled; those of kernels that are no more do not count."""
-    found = []
-    for call in calls:
-        try:
-            if not call.there():
-                found.append(call)
-        except (ImportError, AttributeError):
-            continue
-    return found
+    return [call for call in calls if call.exists() and not call.there()]
 
 
 def compile_all(calls: Iterable[KernelCall], on_done: Callable[[int, int], None] = lambda done, total: None) -> list:

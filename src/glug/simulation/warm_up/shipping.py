@@ -2,7 +2,8 @@
 
 Every scene of the library runs for some frames, in a process of its own, and tells which kernels it called. Those are
 compiled, in parallel, and packed. Kernels that are kept from earlier are not compiled again, so that making the archive
-anew after an edit takes as long as the edited modules do and the short runs.
+anew after an edit takes as long as the edited modules do and the short runs. With `--known` nothing runs: what is
+listed already is compiled and packed, which is enough where no kernel is new and none has got other arguments.
 """
 
 import json
@@ -22,6 +23,7 @@ from glug.simulation.run import run_to_folder
 from glug.simulation.warm_up.needs import Seen, all_needed, called, traits_of, write_record
 from glug.view.sequence import RenderOptions, render_run
 
+KNOWN = "--known"
 FINEST = 40  # cells along the longest side, at most
 FRAMES = 4
 AT_A_TIME = 2  # scenes: running one is left to one thread, and compiling is done by one anyway
@@ -58,11 +60,8 @@ def pack(calls: list[KernelCall]) -> Path:
     return path
 
 
-def main() -> None:
-    known = missing(all_needed())
-    print(f"{len(known)} kernels to compile", flush=True)
-    with counting("compiling") as on_done:
-        compile_all(known, on_done)
+def record() -> None:
+    """Write down what every scene of the library calls."""
     names = [name for name, _ in scenes()]
     seen = {}
     with ThreadPoolExecutor(AT_A_TIME) as pool:
@@ -70,13 +69,28 @@ def main() -> None:
             print(f"{name}: {len(found.calls)} kernels", flush=True)
             seen[name] = found
     write_record(seen)
-    calls = all_needed()
+
+
+def compile_missing() -> list[KernelCall]:
+    """Compile what is known to be called, and return it, without calls of kernels that are no more or have changed."""
+    calls = missing(all_needed())
+    print(f"{len(calls)} kernels to compile", flush=True)
+    with counting("compiling") as on_done:
+        compile_all(calls, on_done)
+    return [call for call in all_needed() if call.there()]
+
+
+def main(known: bool) -> None:
+    calls = compile_missing()
+    if not known:
+        record()
+        calls = compile_missing()
     path = pack(calls)
     print(f"{path.relative_to(SHIPPED.parent)}: {len(calls)} kernels, {path.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        run_and_tell(sys.argv[1])
+    if sys.argv[1:] in ([], [KNOWN]):
+        main(known=KNOWN in sys.argv)
     else:
-        main()
+        run_and_tell(sys.argv[1])
