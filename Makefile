@@ -1,8 +1,9 @@
 # Needs Python >= 3.11 with pip and venv, and make; everything else is installed into .venv.
 #
-#   make install    create .venv and install glug into it
+#   make install    create .venv and install glug into it, with what rigid bodies, exports and tests need
 #   make demo       pour honey: meshes and pictures in out/honey-coil
 #   make gallery    run and render every library scene for docs/gallery.md; goes on where it was stopped
+#   make kernels    compile the kernels that the package carries: src/glug/shipped
 #   make test       lint, types, and the tests that are not slow
 #   make test-all   the slow tests too, and those of the optional extras
 #   make studies    reproduce the published tables: pages in docs/studies
@@ -16,16 +17,21 @@ DEMO := out/honey-coil
 # The extras that tests use today.
 EXTRAS := dev,readers,browser,render,video
 
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The versions in constraints.txt are those that the compiled kernels of the package fit.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo gallery studies test test-all lint chromium viewer-libraries clean
+.PHONY: install demo gallery kernels studies test test-all lint chromium viewer-libraries clean
 
 install: $(VENV)/.installed
 
-# A stamp file: nothing is installed again until pyproject.toml changes.
-$(VENV)/.installed: pyproject.toml
+# Stamp files: nothing is installed again until pyproject.toml changes. The first is all that the demo needs.
+$(VENV)/.installed-glug: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "glug needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.installed-glug
 	$(PIP) -e '.[dev]'
 	@touch $@
 
@@ -58,13 +64,18 @@ viewer-libraries:
 	    --format=esm --legal-comments=eof --outfile=three.js
 	cp build/viewer/three.js $(VENDOR)/three.js && cp build/viewer/node_modules/uplot/dist/uPlot.min.css $(VENDOR)/uplot.css
 
-demo: install
+demo: $(VENV)/.installed-glug
 	$(BIN)/glug run honey-coil -o $(DEMO) --resume
 	$(BIN)/glug validate coiling --run $(DEMO)
 	@echo "Look at $(DEMO)/preview.png and $(DEMO)/preview.webp"
 
 gallery: $(VENV)/.installed-extras
 	$(BIN)/python docs/gallery.py
+
+# Compiled kernels of all library scenes, and the list of them. Takes minutes; `make kernels KNOWN=--known` leaves the list
+# as it is and compiles what was edited.
+kernels: install
+	$(BIN)/python -m glug.simulation.warm_up.shipping $(KNOWN)
 
 # Every published table up to 256 cells along a side, and the other studies: docs/studies.
 studies: install

@@ -132,7 +132,9 @@ def _simulate(scene: "Scene", folder: Path, options: RunOptions) -> int:
     from rich.console import Console
 
     from glug.simulation.run import run_to_folder
+    from glug.simulation.warm_up.compiling import compile_for
 
+    compile_for(scene)
     summary = run_to_folder(scene, folder, threads=options.threads, resume=options.resume, console=Console())
     print(_closing_line(summary), flush=True)
     return INTERRUPTED if summary.interrupted else 0
@@ -241,6 +243,25 @@ def check(scene: SceneArgument, frames: Frames = None, resolution: Resolution = 
     for warning in outlook.warnings:
         print(f"glug: warning: {warning}", file=sys.stderr)
     outlook.require_memory()
+
+
+@app.command("warm-up")
+def warm_up(
+    scene: Annotated[str | None, typer.Argument(metavar="[SCENE]", help="A library scene or a .toml file.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All scenes of the library.")] = False,
+) -> None:
+    """Compile the kernels that a scene needs and that are not there yet, before it runs."""
+    if (scene is None) != every:
+        raise InputError("give a scene, or --all")
+    from glug.scene import load
+    from glug.simulation.warm_up.compiling import compile_for, compile_library, rehearse
+
+    if scene is None:
+        count = compile_library()
+    else:
+        loaded = load(scene)
+        count = compile_for(loaded) + rehearse(loaded)
+    print(f"{scene or 'all scenes'}: {count or 'no'} kernels compiled")
 
 
 @app.command()

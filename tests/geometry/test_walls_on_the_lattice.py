@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.geometry.solids import field as solids
+from glug.geometry.solids import sampling
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import Grid
 
@@ -31,5 +31,5 @@ def test_walls_on_the_lattice_are_closed():
 
 def test_rounding_would_open_some(monkeypatch):
     """The control."""
-    monkeypatch.setattr(solids, "SNAP", 0.0)
+    monkeypatch.setattr(sampling, "SNAP", 0.0)
     assert max(open_walls(*box) for box in boxes()) == pytest.approx(1.0)

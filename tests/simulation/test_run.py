@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import glug.simulation.run as run_module
+from glug import compiler
 from glug.errors import InputError, OutputError
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.output import RunFolder
@@ -92,9 +93,10 @@ class FakeSimulation:
 
 @pytest.fixture
 def simulation(monkeypatch):
-    """The class of the stand-in, put in the place of the real one."""
+    """The class of the stand-in, put in the place of the real one; its frames are made here, not beside it."""
     fake = type("Fake", (FakeSimulation,), {})
     monkeypatch.setattr(run_module, "Simulation", fake)
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", np.inf)
     return fake
 
 
@@ -211,6 +213,16 @@ def test_the_second_signal_aborts(simulation, scene, tmp_path):
     assert RunFolder(tmp_path / "run").frames() == [0, 1]
 
 
+def test_going_on_with_other_machine_code_is_said(simulation, scene, tmp_path, monkeypatch, capsys):
+    run_to_folder(scene, tmp_path / "run", frames=1)
+    assert RunFolder(tmp_path / "run").manifest()["processor"] == compiler.processor()
+    run_to_folder(scene, tmp_path / "run", frames=2, resume=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(compiler, "processor", lambda: "another")
+    run_to_folder(scene, tmp_path / "run", frames=3, resume=True)
+    assert "goes on with those for another" in capsys.readouterr().err
+
+
 def test_resuming_a_complete_run_touches_nothing(simulation, scene, tmp_path):
     run_to_folder(scene, tmp_path / "run")
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "run").rglob("*")}
@@ -270,6 +282,51 @@ def test_a_full_disk_leaves_what_was_written_valid(simulation, scene, tmp_path, 
     simulation.before_step = staticmethod(lambda step: None)
     run_to_folder(scene, tmp_path / "run", resume=True)
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_frames_made_beside_the_simulation_have_the_same_bytes(simulation, scene, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", -1.0)  # from the second on
+    drawn = []
+    png = run_module.PictureProcess.png
+    monkeypatch.setattr(run_module.PictureProcess, "png", lambda self, *what: drawn.append(what) or png(self, *what))
+    run_to_folder(scene, tmp_path / "beside")
+    assert len(drawn) == FRAMES - 1
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", np.inf)
+    run_to_folder(scene, tmp_path / "here")
+    assert len(drawn) == FRAMES - 1
+    kinds = ("surface", "particles", "preview", "checkpoint")
+    assert contents(tmp_path / "beside", *kinds) == contents(tmp_path / "here", *kinds)
+    assert RunFolder(tmp_path / "beside").manifest() == RunFolder(tmp_path / "here").manifest()
+
+
+def test_a_disk_that_fills_up_beside_the_simulation_ends_the_run(simulation, scene, tmp_path, monkeypatch):
+    run_to_folder(scene, tmp_path / "whole")
+    write = RunFolder.write_frame
+
+    def full(self, frame):
+        if frame.index == 3:
+            raise OutputError("No space left on device")
+        write(self, frame)
+
+    monkeypatch.setattr(RunFolder, "write_frame", full)
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", -1.0)
+    with pytest.raises(OutputError, match="No space left"):
+        run_to_folder(scene, tmp_path / "run")
+    assert RunFolder(tmp_path / "run").frames() == [0, 1, 2]
+    checkpoint = RunFolder(tmp_path / "run").read_checkpoint()
+    assert checkpoint is not None
+    assert checkpoint.frame <= 2  # never after a frame that is not there
+    monkeypatch.setattr(RunFolder, "write_frame", write)
+    monkeypatch.setattr(run_module, "SLOW_PICTURE", np.inf)
+    run_to_folder(scene, tmp_path / "run", resume=True)
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_previews_can_be_thinned(simulation, scene, tmp_path):
+    thin = scene.model_copy(update={"output": scene.output.model_copy(update={"preview_every": 2})})
+    run_to_folder(thin, tmp_path / "run")
+    assert sorted(contents(tmp_path / "run", "preview")) == [f"preview/{n:04d}.png" for n in range(0, FRAMES + 1, 2)]
+    assert RunFolder(tmp_path / "run").frames() == list(range(FRAMES + 1))
 
 
 def test_a_solve_that_does_not_converge_is_said_once_and_counted(simulation, scene, tmp_path, capsys):

@@ -76,6 +76,18 @@ def sum_faces(fx, fy, fz, member, out):
                 out[i, j, k] = total if member[i, j, k] else np.float32(0.0)
 
 
+@kernel(inline=True)
+def known_around(known, i, j):
+    """Whether anything is known in the row (i, j) or in one beside it."""
+    ni, nj, nk = known.shape
+    left, right, below, above = max(i - 1, 0), min(i + 1, ni - 1), max(j - 1, 0), min(j + 1, nj - 1)
+    found = np.uint8(0)
+    for k in range(nk):
+        beside = known[left, j, k] | known[right, j, k] | known[i, below, k] | known[i, above, k]
+        found |= known[i, j, k] | beside
+    return found != 0
+
+
 @kernel(parallel=True)
 def spread(field, known, next_field, next_known):
     """One layer outwards: a sample that is not known takes the mean of its known neighbours."""
@@ -83,6 +95,10 @@ def spread(field, known, next_field, next_known):
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
+            if not known_around(known, i, j):
+                next_field[i, j] = field[i, j]
+                next_known[i, j] = 0
+                continue
             for k in range(nk):
                 value, state = field[i, j, k], known[i, j, k]
                 if state == 0:

@@ -35,6 +35,24 @@ class Obstacles:
     time: float
 
 
+class DistanceTo:
+    """A solid's exact distance at points that move now and then: asked for again only where they have."""
+
+    def __init__(self, solid: Solid, mine: np.ndarray, t: float):
+        self.solid, self.mine, self.t = solid, mine, t  # `mine`: numbers of the points that it is asked for
+        self._where = np.full((len(mine), 3), np.nan)
+        self._distance = np.empty(len(mine))
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """The distance (n,) [m] at those of `points` that are `mine`; not to be changed."""
+        now = points[self.mine]
+        moved = (now != self._where).any(axis=1)
+        if moved.any():
+            self._distance[moved] = self.solid.distance(now[moved], self.t)
+            self._where[moved] = now[moved]
+        return self._distance
+
+
 def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles, dt: float) -> float:
     """Afterwards no particle is inside a solid or behind a wall, and none has passed through one.
 
@@ -59,28 +77,28 @@ def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles,
     index = np.flatnonzero(near)
     points, start = p[index].astype(np.float64), before[index].astype(np.float64)
     reach = np.abs(points - start).max(initial=0.0) + grid.dx
-    close = [(solid, _within(solid, points, t, reach + _travel(solid, t, dt))) for solid in solids]
-    for solid, mine in close:
-        some = points[mine]
-        _stop_at(solid, start[mine], some, grid, t, dt)
-        points[mine] = some
+    close = [DistanceTo(s, _within(s, points, t, reach + _travel(s, t, dt)), t) for s in solids]
+    for distance in close:
+        some = points[distance.mine]
+        _stop_at(distance.solid, start[distance.mine], some, distance(points), grid, t, dt)
+        points[distance.mine] = some
     for _ in range(4):
         moved = np.zeros(len(points), np.bool_)
-        for solid, mine in close:
-            d = solid.distance(points[mine], t)
+        for distance in close:
+            d = distance(points)
             inside = d < 0.5 * margin
             if inside.any():
-                index_inside = mine[inside]
+                index_inside = distance.mine[inside]
                 push = (margin - d[inside])[:, None]
-                points[index_inside] += push * _normal(solid, points[index_inside], grid, t)
+                points[index_inside] += push * _normal(distance.solid, points[index_inside], grid, t)
                 moved[index_inside] = True
         np.clip(points, walls.lower + np.full(3, margin), walls.upper - np.full(3, margin), out=points)
         if not moved.any():
             break
     p[index] = points
     buried = np.zeros(len(points), np.bool_)
-    for solid, mine in close:
-        buried[mine] |= solid.distance(points[mine], t) < 0.0
+    for distance in close:
+        buried[distance.mine] |= distance(points) < 0.0
     lost = index[buried]
     volume = float(particles.volume[lost].sum(dtype=np.float64))
     particles.volume[lost] = 0.0  # the next sort drops them
@@ -107,13 +125,18 @@ def _normal(solid: Solid, points: np.ndarray, grid: Grid, t: float) -> np.ndarra
     return gradient(lambda q: solid.distance(q, t), points, 1e-3 * grid.dx, grid.dim)
 
 
-def _stop_at(solid: Solid, start: np.ndarray, points: np.ndarray, grid: Grid, t: float, dt: float) -> None:
-    """Points whose path from `start` passes through the solid slide along the side that they met; in place."""
+def _stop_at(
+    solid: Solid, start: np.ndarray, points: np.ndarray, at_end: np.ndarray, grid: Grid, t: float, dt: float
+) -> None:
+    """Points whose path from `start` passes through the solid slide along the side that they met; in place.
+
+    at_end  the solid's distance at the points
+    """
     if solid.moving:  # the path as the solid sees it
         start = start + dt * solid.velocity(start, t)
     path = points - start
     length = np.linalg.norm(path, axis=1)
-    at_start, at_end = solid.distance(start, t), solid.distance(points, t)
+    at_start = solid.distance(start, t)
     # A path is nowhere nearer than the distances at its ends less its length allow.
     far = np.maximum(at_start, 0.0) + np.maximum(at_end, 0.0) > length
     chosen = np.flatnonzero((at_start > 0.0) & ~far)

@@ -95,20 +95,6 @@ def slip_at_solids(axis, area, nodes, h, u, v, w, sx, sy, sz, moving, out):
 
 
 @kernel(parallel=True)
-def stick_to_solids(axis, area, nodes, s, moving, u):
-    """At the closed faces of `axis` and those inside solids, take the solid's velocity (no slip)."""
-    ni, nj, nk = u.shape
-    zero = np.float32(0.0)
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                x, y, z = face_centre(axis, i, j, k)
-                if area[i, j, k] <= zero or trilinear(nodes, x, y, z) <= zero:
-                    u[i, j, k] = s[i, j, k] if moving else zero
-
-
-@kernel(parallel=True)
 def beside_freed(freed, liquid, out):
     """out = the freed cells, and the cells next to them (corners too) that are not liquid."""
     ni, nj, nk = freed.shape

@@ -43,7 +43,8 @@ class LiquidSurroundings:
         h = np.float32(grid.dx)
         for a in grid.axes:
             if stick:
-                kernels.stick_to_solids(a, solid.holding_area(a), solid.stopping[a], wall[a], moving, velocity[a])
+                held = solid.holding_faces[a]
+                velocity[a].reshape(-1)[held] = wall[a].reshape(-1)[held] if moving else 0.0
                 if solid.slip is not None and solid.slip.closes is not None:
                     open_ = np.float32(1.0) - solid.slip.closes[a]
                     kernels.slip_at_solids(a, open_, solid.slip.sliding, h, *outside, *wall, moving, velocity[a])

@@ -133,6 +133,7 @@ class Output(Model):
     fields: bool = Field(default=False, strict=True, description="write distances, velocities and pressure")
     particles: bool = Field(default=True, strict=True, description="write particles")
     preview: bool = Field(default=True, strict=True, description="write a picture per frame")
+    preview_every: Count = Field(default=1, ge=1, description="frames from one picture to the next")
     preview_size: tuple[Annotated[Count, Field(ge=16)], Annotated[Count, Field(ge=16)]] = Field(
         default=(640, 360), description="width and height [pixels]"
     )

@@ -14,7 +14,7 @@ STEP_BYTES_PER_CELL = 140.0  # geometry, velocities, pressure solve
 VISCOSITY_BYTES_PER_CELL = 80.0  # what a viscosity solve adds
 VARYING_BYTES_PER_CELL = 40.0  # what a viscosity that varies adds
 FRAME_BYTES_PER_SAMPLE = 28.0  # per sample of the surface's lattice
-BYTES_PER_PARTICLE = 110.0
+BYTES_PER_PARTICLE = 230.0  # half of it copies that are being written
 SAMPLES = 48  # per axis, to measure the volume of shapes
 
 

@@ -8,6 +8,7 @@ import psutil
 
 from glug.errors import MemoryLimitError
 from glug.scene import Scene
+from glug.scene.doubts import doubts
 from glug.simulation.estimate import estimate
 from glug.simulation.progress import clock
 from glug.simulation.setting import Setting
@@ -74,7 +75,7 @@ def forecast(scene: Scene) -> Forecast:
         per_step += liquid * VISCOSITY_SECONDS_PER_CELL + 2 * SECONDS_PER_SOLVE
     if not scene.volumes:  # what is poured is half there in the mean
         per_step *= 0.5
-    warnings = []
+    warnings = doubts(scene)
     free = psutil.virtual_memory().available
     if machine_memory() >= memory > free:
         warnings.append(f"only {gigabytes(free)} are free now, the run needs about {gigabytes(memory)}")

@@ -1,28 +1,38 @@
 """The run loop: a scene into a run folder, with progress, checkpoints and a way to stop and go on.
 
+Frames that take long are made beside the simulation, in order: pictures in a process of their own, files in a thread.
+
 The files of a run are a function of the scene alone. A checkpoint is written only after every frame before it
 is whole on disk; going on from it forgets all that came later and computes it again, with the same bits.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
+from glug import compiler
 from glug.output import RunFolder
+from glug.output.backlog import Backlog
 from glug.output.destination import check_destination
 from glug.scene import Scene, to_toml
 from glug.simulation.frame import Frame, StepStats
 from glug.simulation.interrupts import Interrupts
 from glug.simulation.progress import Bar, Display, Quiet, Warnings
 from glug.simulation.simulation import Simulation
-from glug.view import ScenePictures, assemble, write_preview
+from glug.view import ScenePictures, assemble
+from glug.view.picture_process import PictureProcess
+from glug.view.preview import png_bytes, write_png
 
 CHECKPOINT_SECONDS = 30.0  # of wall time between checkpoints, at most
 CHECKPOINT_SHARE = 0.05  # of the run's time may go into checkpoints at the ends of frames
+SLOW_PICTURE = 0.3  # seconds of computing that a picture may take before others are drawn beside the simulation
 
 
 @dataclass(frozen=True)
@@ -68,8 +78,11 @@ def run_to_folder(
         return RunSummary(Path(path), last, last, steps=0, seconds=0.0, already_complete=True)
     with Interrupts() as interrupts:
         run = _Run(scene, Path(path), there, options)
-        with run.display(console) as display:
-            return run.loop(interrupts, display, on_step)
+        try:
+            with run.display(console) as display:
+                return run.loop(interrupts, display, on_step)
+        finally:
+            run.close()
 
 
 def earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
@@ -77,6 +90,13 @@ def earlier_run(scene: Scene, path: Path, resume: bool) -> RunFolder | None:
     there = check_destination(path, to_toml(scene), resume=resume, overwrite=False)
     # A run that was killed while it made its folder has a scene, but no manifest yet.
     return RunFolder(path) if there and (path / "manifest.json").exists() else None
+
+
+def _say_if_changed(before: str, now: str) -> None:
+    """A run that goes on with other machine code has other bits from there on."""
+    if before != now:
+        text = f"this run began with kernels for {before} and goes on with those for {now}: other bits from here on"
+        print(f"glug: warning: {text}", file=sys.stderr)
 
 
 class _Run:
@@ -90,12 +110,16 @@ class _Run:
         else:
             self.simulation = Simulation.restore(scene, checkpoint.data, **options)
         kept_frame, kept_step = (checkpoint.frame, checkpoint.step) if checkpoint is not None else (-1, -1)
-        manifest = {"scene": scene.name, "fps": scene.time.fps, "frames": self.last}
+        processor = compiler.processor()
+        if checkpoint is not None and there is not None:
+            _say_if_changed(there.manifest().get("processor", processor), processor)
+        manifest = {"scene": scene.name, "fps": scene.time.fps, "frames": self.last, "processor": processor}
         self.folder = RunFolder.create(path, to_toml(scene), manifest, resume=True)
         self.folder.truncate_to(kept_frame, kept_step)
-        self.next_frame = kept_frame + 1
-        self.output = scene.output
+        self.next_frame = self.first_frame = kept_frame + 1
+        self.scene = scene
         self.pictures = ScenePictures(scene) if scene.output.preview else None
+        self.beside: tuple[PictureProcess, Backlog] | None = None
         self.saved = time.monotonic()
         self.cost = 0.0  # seconds that the last checkpoint took
 
@@ -127,8 +151,10 @@ class _Run:
                 display.frame(state.frame)
             self.save_if_due(frame_done)
         self.save()
+        if self.beside is not None:
+            self.beside[1].finish()
         if self.pictures is not None:
-            assemble(self.folder)
+            assemble(self.folder, self.scene.time.fps / self.scene.output.preview_every)
         complete = state.frame >= self.last
         if complete:
             self.folder.finish()
@@ -143,12 +169,36 @@ class _Run:
         )
 
     def write(self, frame: Frame) -> None:
-        """Write the frame; its surface comes last, as the sign that all of it is there."""
-        if self.pictures is not None:
-            poses = {body.name: (body.rotation, body.translation) for body in frame.bodies}
-            write_preview(self.folder, frame.index, self.pictures.picture(frame.distance, frame.time, poses))
-        self.folder.write_frame(frame if self.output.particles else replace(frame, particles={}))
+        """Write the frame, now or beside the simulation: a picture that takes long takes no time of the next ones."""
         self.next_frame = frame.index + 1
+        drawn = self.pictures is not None and frame.index % self.scene.output.preview_every == 0
+        poses = {body.name: (body.rotation, body.translation) for body in frame.bodies}
+        if self.beside is not None:
+            process, backlog = self.beside
+            kept = own_copy(frame)
+            picture = partial(process.png, kept.distance, kept.time, poses) if drawn else None
+            backlog.add(lambda: self.write_files(kept, picture() if picture is not None else None))
+            return
+        begun = time.process_time()
+        png = None
+        if self.pictures is not None and drawn:
+            png = png_bytes(self.pictures.picture(frame.distance, frame.time, poses))
+        if time.process_time() - begun > SLOW_PICTURE and frame.index > self.first_frame:  # the first loads kernels
+            self.beside = PictureProcess(self.scene), Backlog()
+        self.write_files(frame, png)
+
+    def write_files(self, frame: Frame, png: bytes | None) -> None:
+        """The surface comes last, as the sign that all of the frame is there."""
+        if png is not None:
+            write_png(self.folder, frame.index, png)
+        self.folder.write_frame(frame if self.scene.output.particles else replace(frame, particles={}))
+
+    def close(self) -> None:
+        """Leave nothing running."""
+        if self.beside is not None:
+            process, backlog = self.beside
+            process.close()
+            backlog.drop()
 
     def save_if_due(self, frame_done: bool) -> None:
         """At the end of a frame as often as the share allows, within one when it takes long."""
@@ -157,8 +207,27 @@ class _Run:
             self.save()
 
     def save(self) -> None:
-        begun = time.monotonic()
+        """Write a checkpoint, after the frames before it."""
         state = self.simulation.state
-        self.folder.write_checkpoint(self.simulation.checkpoint(), frame=state.frame, step=state.step)
+        data, frame, step = self.simulation.checkpoint(), state.frame, state.step
         self.saved = time.monotonic()
-        self.cost = self.saved - begun
+        if self.beside is None:
+            self.write_checkpoint(data, frame, step)
+            self.saved = time.monotonic()
+        else:
+            kept = {
+                name: np.copy(values) if isinstance(values, np.ndarray) else values for name, values in data.items()
+            }
+            self.beside[1].add(lambda: self.write_checkpoint(kept, frame, step))
+
+    def write_checkpoint(self, data: dict[str, np.ndarray], frame: int, step: int) -> None:
+        begun = time.monotonic()
+        self.folder.write_checkpoint(data, frame=frame, step=step)
+        self.cost = time.monotonic() - begun
+
+
+def own_copy(frame: Frame) -> Frame:
+    """A frame that later steps do not change: particles are moved in place."""
+    particles = {name: values.copy() for name, values in frame.particles.items()}
+    fields = {name: values.copy() for name, values in frame.fields.items()}
+    return replace(frame, particles=particles, fields=fields)

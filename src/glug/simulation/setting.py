@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from glug.geometry.solids.field import SolidField, Walls, sample_solids
+from glug.geometry.solids.still import StillSolids
 from glug.grids.blocks import TILE
 from glug.grids.regular import Grid
 from glug.scene import Scene
@@ -25,8 +26,8 @@ class Setting:
     """A scene made ready for stepping. Static solids are sampled once per window."""
 
     scene: Scene
-    _static: tuple[Grid, SolidField] | None = None
-    _moving: tuple[Grid, float, list[FreeMotion] | None, SolidField] | None = None
+    _still: StillSolids | None = None
+    _last: tuple[float, list[FreeMotion] | None, SolidField] | None = None
 
     def __post_init__(self) -> None:
         domain = self.scene.domain
@@ -158,13 +159,12 @@ class Setting:
 
     def solid_field(self, grid: Grid, t: float, bodies: list[FreeMotion] | None = None) -> SolidField:
         """The solids at time t on `grid`."""
-        if self.moving:
-            # What a step ends with is what the next one begins with.
-            last = self._moving
-            if last is None or last[0] != grid or last[1] != t or last[2] is not bodies:
-                self._moving = grid, t, bodies, sample_solids(grid, self.walls, self.solids_with(bodies or []), t)
-            assert self._moving is not None
-            return self._moving[3]
-        if self._static is None or self._static[0] != grid:
-            self._static = (grid, sample_solids(grid, self.walls, self.solids, t))
-        return self._static[1]
+        if self._still is None or self._still.grid != grid:
+            self._still = StillSolids(grid, self.walls, self.solids)
+            self._last = None
+        # What a step ends with is what the next one begins with; where nothing moves, it stays.
+        last = self._last
+        if last is None or (self.moving and (last[0] != t or last[1] is not bodies)):
+            solids = self.solids_with(bodies or [])
+            last = self._last = t, bodies, sample_solids(grid, self.walls, solids, t, self._still)
+        return last[2]

@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from glug.errors import SolverError
 from glug.jit import dense_on_one_thread, threads_for
 from glug.solvers import kernels, kernels_bottom
 from glug.solvers.cg import Vector, zeros_like
 
 BOTTOM = 400  # unknowns that a dense factorisation takes in a millisecond
+SHIFTS = (1e-7, 1e-6, 1e-5, 1e-4)  # of the diagonal of its matrix, until it is definite
 UNFIXED = 1e-6  # of the diagonal: constants that cost less are not fixed, as far as float32 can tell
 
 
@@ -105,6 +107,24 @@ def unknowns(level: Level) -> int:
     return sum(int(np.count_nonzero(m)) for m in level.mask)
 
 
+def definite_factor(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Cholesky factors of a matrix that is positive but for rounding.
+
+    A part with modes that nothing fixes is singular, and rows that were summed in float32 may leave it slightly
+    negative: the first of some growing shifts of the diagonal that makes it definite.
+    """
+    from scipy.linalg import LinAlgError, cho_factor
+
+    diagonal = matrix.diagonal().copy()
+    for shift in SHIFTS:
+        np.fill_diagonal(matrix, diagonal * (1.0 + shift))
+        try:
+            return cho_factor(matrix, lower=True)
+        except LinAlgError:
+            continue
+    raise SolverError("the coarsest grid of multigrid is not positive: its matrix has negative modes")
+
+
 class DirectBottom:
     """The coarsest level by a dense Cholesky factorisation."""
 
@@ -117,12 +137,9 @@ class DirectBottom:
             self._solve = self._factorise(0.5 * (matrix + matrix.T)) if len(matrix) else np.zeros_like
 
     def _factorise(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg import cho_solve
 
-        matrix = hold_constants(matrix)
-        # A part with other modes that nothing fixes: the smallest shift makes it definite.
-        matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-7
-        factor = cho_factor(matrix, lower=True)
+        factor = definite_factor(hold_constants(matrix))
         return lambda b: cho_solve(factor, b, check_finite=False)
 
     def _assemble(self, level: Level) -> np.ndarray:

@@ -144,6 +144,9 @@ BENCHES: Mapping[str, Entry] = {
     "separation": Entry(
         "glug.studies.bench.solves.separation", "projection between walls that let go, beside ordinary ones"
     ),
+    "start": Entry(
+        "glug.studies.bench.start", "honey-coil: seconds to the first pictures with kernels cold, kept and carried"
+    ),
     "step": Entry("glug.studies.bench.step", "dam-break: seconds per stage, scaling with threads, memory"),
     "stokes-solve": Entry(
         "glug.studies.bench.solves.stokes",

@@ -21,8 +21,13 @@ def png_bytes(picture: np.ndarray) -> bytes:
 
 def write_preview(folder: RunFolder, index: int, picture: np.ndarray) -> Path:
     """Write the picture of frame `index`."""
+    return write_png(folder, index, png_bytes(picture))
+
+
+def write_png(folder: RunFolder, index: int, png: bytes) -> Path:
+    """The same from the bytes of a PNG."""
     path = folder.file("preview", index)
-    return folder.write_file(str(path.relative_to(folder.path)), png_bytes(picture))
+    return folder.write_file(str(path.relative_to(folder.path)), png)
 
 
 def assemble(folder: RunFolder, fps: float | None = None) -> Path | None:

@@ -16,7 +16,7 @@ CHUNK = 1 << 18  # points evaluated at a time: bounds the memory of temporaries
 
 
 def near_cells(grid: Grid, own: list[tuple[list[slice], np.ndarray]]) -> np.ndarray:
-    """Cells that a solid (not a wall) may touch, as (n, 3) indices."""
+    """bool: cells that a solid (not a wall) may touch."""
     found = np.zeros(grid.shape, np.bool_)
     limit = NEAR * grid.dx * (1 + 1e-6)
     for ranges, d in own:
@@ -27,7 +27,7 @@ def near_cells(grid: Grid, own: list[tuple[list[slice], np.ndarray]]) -> np.ndar
             low, high = np.minimum(*lower_upper(low, a)), np.maximum(*lower_upper(high, a))
         cells = tuple(slice(r.start, r.stop - 1) for r in ranges)
         found[cells] |= (low <= limit) & (high >= -limit)
-    return np.argwhere(found)
+    return found
 
 
 def fine_distance(grid: Grid, cells: np.ndarray, distance: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
