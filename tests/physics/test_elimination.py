@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from glug.physics.terms import Crossing, Eliminated
+from glug.physics.terms import Eliminated
 from glug.solvers.cg import Vector
 from glug.solvers.low_rank import Rows
 
@@ -50,6 +50,7 @@ class Items:
     sign: float
     rows: list[Rows] = field(init=False)
     z: np.ndarray = field(init=False)
+    meets: dict[int, np.ndarray] = field(default_factory=dict)  # X by the identity of another term
 
     def __post_init__(self) -> None:
         self.rows = [
@@ -76,8 +77,11 @@ class Items:
     def finish(self, z: np.ndarray, x: Vector) -> None:
         self.z = z
 
+    def crossing(self, other: object) -> np.ndarray | None:
+        return self.meets.get(id(other))
 
-def whole(system: Dense, terms: list[Items], crossing: Crossing) -> np.ndarray:
+
+def whole(system: Dense, terms: list[Items], crossing: dict[tuple[int, int], np.ndarray]) -> np.ndarray:
     """[A J'; J H] over the unknown samples and all reduced unknowns, with blocks X of H between terms."""
     ends = SAMPLES + np.cumsum([0, *(t.count * t.m for t in terms)])
     out = np.zeros((ends[-1], ends[-1]))
@@ -106,7 +110,9 @@ def differences(seed: int, crossing: bool, forgotten: bool = False) -> tuple[flo
     solution = np.linalg.solve(whole(system, terms, X), every)
     x, r, right = (np.zeros((1, 1, SAMPLES)) for _ in range(3))
     x[0, 0, UNKNOWN], right[0, 0] = solution[: system.unknowns], b
-    eliminated = Eliminated(system.mask, terms, {} if forgotten else X)
+    for (i, j), block in ({} if forgotten else X).items():
+        terms[i].meets[id(terms[j])] = block
+    eliminated = Eliminated(system.mask, terms)
     given = [t.given((right,), None) for t in terms]
     eliminated.prepare((right,), given)
     eliminated.couple(system).residual((right,), (x,), (r,))
