@@ -15,6 +15,7 @@ from glug.solvers.limits import SolveLimits
 
 FEW = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 CLOSE = 1e-5  # of the largest velocity
+SOLVED = 1e-9  # closed liquid that walls push has an error of 2e-5 at a residual of 4e-8
 
 
 @FEW
@@ -30,7 +31,7 @@ def test_velocities(phi: np.ndarray, solid: SolidField, seed: int, power: float,
     problem = StokesProblem.build(GRID, phi, solid, diffusion)
     fast = random_velocity(seed)
     exact = copied(fast)
-    _, stats = problem.solve(fast, SolveLimits(1e-7, 2000))
+    _, stats = problem.solve(fast, SolveLimits(SOLVED, 2000))
     reference_stokes(problem, exact)
     assert stats.converged
     size = max(float(np.abs(u[m > 0]).max(initial=0.0)) for u, m in zip(exact, problem.level.mask))
