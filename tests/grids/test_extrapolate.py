@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.grids.extrapolate import extrapolate
+from glug.grids.extrapolate import extrapolate, extrapolate_linearly
 from glug.jit import threads
 
 SHAPE = (9, 8, 10)
@@ -97,5 +97,96 @@ def test_the_result_does_not_depend_on_the_number_of_threads():
         field, known = values.copy(), seeds.copy()
         with threads(count):
             extrapolate(field, known, 4)
+        answers.append(field)
+    assert np.array_equal(*answers)
+
+
+# Linearly
+
+
+def box_known() -> np.ndarray:
+    """Four samples along every axis are known, none at the border."""
+    known = np.zeros(SHAPE, np.uint8)
+    known[2:6, 2:6, 3:7] = 1
+    return known
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_a_linear_field_is_continued_exactly(layers):
+    i, j, k = np.indices(SHAPE)
+    exact = (1.0 + 2.0 * i - 3.0 * j + 0.5 * k).astype(np.float32)
+    known = box_known()
+    field = np.where(known, exact, np.float32(-7.0))
+    extrapolate_linearly(field, known, layers)
+    assert known.sum() > 64
+    assert np.abs(field - exact)[known > 0].max() < 1e-5
+
+
+def test_constants_do_not_continue_a_linear_field():
+    """Negative control."""
+    known = box_known()
+    exact = np.indices(SHAPE)[0].astype(np.float32)
+    field = exact * known
+    extrapolate(field, known, 1)
+    assert np.abs(field - exact)[known > 0].max() == 1.0
+
+
+def test_linear_extrapolation_reaches_as_many_samples_as_the_other():
+    one, other = box_known(), box_known()
+    extrapolate(np.zeros(SHAPE, np.float32), one, 2)
+    extrapolate_linearly(np.zeros(SHAPE, np.float32), other, 2)
+    assert np.array_equal(one, other)
+
+
+def test_linear_extrapolation_keeps_what_is_known():
+    known = box_known()
+    before = np.random.default_rng(3).normal(size=SHAPE).astype(np.float32)
+    field, fixed = before.copy(), known > 0
+    extrapolate_linearly(field, known, 3)
+    assert np.array_equal(field[fixed], before[fixed])
+
+
+def test_a_thin_row_is_continued_as_a_constant():
+    field, known = start((4, 4, 4), (4, 4, 5), value=1.0)
+    field[4, 4, 5] = 3.0
+    extrapolate_linearly(field, known, 1)
+    assert (field[4, 4, 3], field[4, 4, 6]) == (1.0, 3.0)
+
+
+@pytest.mark.parametrize("place", [3, 4, 5])
+def test_a_jump_is_not_overshot(place):
+    field, known = np.zeros(SHAPE, np.float32), box_known()
+    field[place:] = 1.0
+    extrapolate_linearly(field, known, 3)
+    reached = field[known > 0]
+    assert reached.min() == 0.0 and reached.max() == 1.0
+
+
+def test_alternating_noise_does_not_grow():
+    known = box_known()
+    field = (np.random.default_rng(4).uniform(0.5, 1.0, SHAPE) * (-1.0) ** np.indices(SHAPE).sum(axis=0)).astype("f4")
+    extrapolate_linearly(field, known, 4)
+    assert np.abs(field[known > 0]).max() <= 1.0
+
+
+def test_random_noise_grows_by_no_more_than_its_slopes():
+    """By every layer no more than the largest step between neighbours that are known, and on average not at all."""
+    rng = np.random.default_rng(5)
+    field, known = rng.uniform(-1, 1, (40, 30, 30)).astype(np.float32), np.zeros((40, 30, 30), np.uint8)
+    known[5:35, 5:25, 5:25] = 1
+    inside, size = known > 0, field[5:35, 5:25, 5:25].std()
+    extrapolate_linearly(field, known, 2)
+    new = (known > 0) & ~inside
+    assert np.abs(field[new]).max() <= 1.0 + 2 * 2.0
+    assert field[new].std() < 1.5 * size
+
+
+def test_linear_extrapolation_does_not_depend_on_the_number_of_threads():
+    values = np.random.default_rng(6).normal(size=SHAPE).astype(np.float32)
+    answers = []
+    for count in (1, 2):
+        field, known = values.copy(), box_known()
+        with threads(count):
+            extrapolate_linearly(field, known, 3)
         answers.append(field)
     assert np.array_equal(*answers)

@@ -1,5 +1,7 @@
 """Fill a field outwards from where it is known, layer by layer."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from glug.grids import kernels
@@ -10,10 +12,23 @@ def extrapolate(field: np.ndarray, known: np.ndarray, layers: int) -> None:
 
     `known` (uint8) is updated as well.
     """
+    _layers(kernels.spread, field, known, layers)
+
+
+def extrapolate_linearly(field: np.ndarray, known: np.ndarray, layers: int) -> None:
+    """The same, where samples take the mean of the lines through the two nearest known samples along the axes.
+
+    A linear field is continued exactly: beyond the surface of a liquid that turns, it turns on. Where no two known
+    samples lie in a row, it is the mean of the known neighbours.
+    """
+    _layers(kernels.spread_linearly, field, known, layers)
+
+
+def _layers(spread: Callable, field: np.ndarray, known: np.ndarray, layers: int) -> None:
     field_a, known_a = field, known
     field_b, known_b = np.empty_like(field), np.empty_like(known)
     for _ in range(layers):
-        kernels.spread(field_a, known_a, field_b, known_b)
+        spread(field_a, known_a, field_b, known_b)
         field_a, field_b, known_a, known_b = field_b, field_a, known_b, known_a
     if field_a is not field:
         field[:] = field_a

@@ -127,6 +127,60 @@ def spread(field, known, next_field, next_known):
                 next_known[i, j, k] = state
 
 
+@kernel(inline=True)
+def known_at(known, i, j, k):
+    """Whether there is a sample (i, j, k) and it is known."""
+    ni, nj, nk = known.shape
+    return i >= 0 and j >= 0 and k >= 0 and i < ni and j < nj and k < nk and known[i, j, k] != 0
+
+
+@kernel(inline=True)
+def continued_line(field, known, i, j, k, di, dj, dk):
+    """The value that the three samples next to (i, j, k) in a direction lead to, and how many of them are known.
+
+    It goes on with the smaller one of their two slopes, and with none where these have different signs: a linear field
+    goes on as it is, noise does not grow.
+    """
+    if not known_at(known, i + di, j + dj, k + dk):
+        return np.float32(0.0), 0
+    one = field[i + di, j + dj, k + dk]
+    if not known_at(known, i + 2 * di, j + 2 * dj, k + 2 * dk):
+        return one, 1
+    two = field[i + 2 * di, j + 2 * dj, k + 2 * dk]
+    if not known_at(known, i + 3 * di, j + 3 * dj, k + 3 * dk):
+        return one, 1
+    slope, next_slope = one - two, two - field[i + 3 * di, j + 3 * dj, k + 3 * dk]
+    if slope * next_slope <= np.float32(0.0):
+        return one, 2
+    return one + (slope if abs(slope) < abs(next_slope) else next_slope), 2
+
+
+@kernel(parallel=True)
+def spread_linearly(field, known, next_field, next_known):
+    """One layer outwards: the mean of the lines through two known samples; of known neighbours where there is none."""
+    ni, nj, nk = field.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                value, state = field[i, j, k], known[i, j, k]
+                if state == 0:
+                    total, count, best = np.float32(0.0), np.float32(0.0), 1
+                    for way in range(6):
+                        axis, by = way // 2, 2 * (way % 2) - 1
+                        di, dj, dk = by * (axis == 0), by * (axis == 1), by * (axis == 2)
+                        found, samples = continued_line(field, known, i, j, k, di, dj, dk)
+                        if samples > best:
+                            total, count, best = np.float32(0.0), np.float32(0.0), samples
+                        if samples == best:
+                            total += found
+                            count += np.float32(1.0)
+                    if count > np.float32(0.0):
+                        value, state = total / count, np.uint8(1)
+                next_field[i, j, k] = value
+                next_known[i, j, k] = state
+
+
 @kernel(parallel=True)
 def sum_along_rows(values, reach, out):
     """Sum of the samples within `reach` along the last axis."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glug.geometry.solids.field import SolidField
-from glug.grids.extrapolate import extrapolate
+from glug.grids.extrapolate import extrapolate, extrapolate_linearly
 from glug.grids.regular import Grid, Staggered, copied
 from glug.physics import kernels
 
@@ -23,8 +23,9 @@ class LiquidSurroundings:
     def extend(self, velocity: Staggered, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
         """Continue the liquid's velocity `layers` samples outwards; in place.
 
-        Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, so that particles
-        just above the surface move with it; farther out, faces that particles reach keep their own velocity (spray).
+        Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, two where it
+        sticks, so that particles just above the surface move with it; farther out, faces that particles reach keep
+        their own velocity (spray).
         Inside solids the extrapolated velocity keeps only its tangential part (free slip), or with `stick` is the
         solid's own; along a slip wall the liquid slides even then. Behind cells that a separating wall has `freed` it
         stays as it is, where it leads away from the wall.
@@ -33,9 +34,11 @@ class LiquidSurroundings:
         for a in grid.axes:
             known = np.empty(velocity[a].shape, np.uint8)
             kernels.known_faces(a, liquid, solid.area[a], known)
-            extrapolate(velocity[a], known, 1)
+            own = 2 if stick else 1
+            extrapolate_linearly(velocity[a], known, own)
             kernels.adopt_spray(solid.area[a], reached[a], known)
-            extrapolate(velocity[a], known, layers - 1)
+            extrapolate_linearly(velocity[a], known, 2 - own)
+            extrapolate(velocity[a], known, layers - 2)
             kernels.clear_unknown(known, velocity[a])
         moving = self.walls is not None
         wall = solid.area if self.walls is None else self.walls
