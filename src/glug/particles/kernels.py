@@ -95,6 +95,12 @@ def scatter(x, y, z, value, ax, ay, az, mass, field, weight):
     scatter_row(i + ONE, j + ONE, k, k1, high + ay * (one - fy), az, fz, wh * fy, field, weight)
 
 
+@kernel(inline=True)
+def dealt(s, count):
+    """Threads take contiguous ranges of s: deal the slabs out alternately, so that each gets its share."""
+    return 2 * s if 2 * s < count else 2 * (s - (count + 1) // 2) + 1
+
+
 @kernel(parallel=True)
 def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, v, w, mu, mv, mw):
     """Scatter momentum and mass to the faces, by slabs of cells in two colours: no two threads meet."""
@@ -106,10 +112,7 @@ def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, 
     for colour in range(2):
         count = (slabs + 1 - colour) // 2
         for s in prange(count):
-            # Threads take contiguous ranges of s: deal the slabs out alternately, so that each gets its share.
-            s = np.int64(s)
-            dealt = 2 * s if 2 * s < count else 2 * (s - (count + 1) // 2) + 1
-            first = (2 * dealt + colour) * SLAB
+            first = (2 * dealt(np.int64(s), count) + colour) * SLAB
             last = min(first + SLAB, ni)
             for n in range(start[first * nj * nk], start[last * nj * nk]):
                 x = (position[n, 0] - corner[0]) * inverse
@@ -159,6 +162,32 @@ def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, 
                     scatter(x - half, y, z - half, velocity[n, 1], zero, zero, zero, m, v, mv)
                     if nk > 1:
                         scatter(x - half, y - half, z, velocity[n, 2], zero, zero, zero, m, w, mw)
+
+
+@kernel(parallel=True)
+def to_cells(position, value, start, shape, corner, inverse, out):
+    """Add values to the nearest cell centres with linear weights, by slabs as in `to_grid`."""
+    ni, nj, nk = shape
+    half, one = np.float32(0.5), np.float32(1.0)
+    slabs = (ni + SLAB - 1) // SLAB
+    for colour in range(2):
+        count = (slabs + 1 - colour) // 2
+        for s in prange(count):
+            first = (2 * dealt(np.int64(s), count) + colour) * SLAB
+            last = min(first + SLAB, ni)
+            for n in range(start[first * nj * nk], start[last * nj * nk]):
+                x = (position[n, 0] - corner[0]) * inverse - half
+                y = (position[n, 1] - corner[1]) * inverse - half
+                z = (position[n, 2] - corner[2]) * inverse - half if nk > 1 else np.float32(0.0)
+                i, j, k = np.uint64(int(x)), np.uint64(int(y)), np.uint64(int(z))
+                fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+                k1 = min(k + ONE, np.uint64(nk - 1))
+                for a in range(2):
+                    wx = value[n, 0] * (fx if a else one - fx)
+                    for b in range(2):
+                        w = wx * (fy if b else one - fy)
+                        out[i + np.uint64(a), j + np.uint64(b), k] += w * (one - fz)
+                        out[i + np.uint64(a), j + np.uint64(b), k1] += w * fz
 
 
 @kernel(parallel=True)

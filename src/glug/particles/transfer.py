@@ -54,6 +54,16 @@ def to_particles_apic(particles: Particles, grid: Grid, velocity: Staggered) -> 
     kernels.to_particles_apic(particles.position, particles.velocity, particles.affine, corner, inverse, *velocity)
 
 
+def to_cells(values: np.ndarray, particles: Particles, grid: Grid) -> np.ndarray:
+    """A particle attribute on the cells, shared linearly between the nearest centres.
+
+    Particles in rows of half a cell, or of any whole part of one, give every cell the same, wherever the rows are.
+    """
+    out, p = grid.scalar(), particles
+    kernels.to_cells(p.position, values, p.start, grid.shape, *_corner_and_inverse(grid), out)
+    return out
+
+
 def cell_sums(values: np.ndarray, particles: Particles, grid: Grid, scale: float = 1.0) -> np.ndarray:
     """Sum of a particle attribute over each cell, times `scale`."""
     out = grid.scalar()

@@ -33,7 +33,7 @@ class ClosedAir:
     def restore(self, state: State, problem: PressureProblem, phi: np.ndarray, strength: float) -> bool:
         """Move the surfaces of bubbles to where these have their volumes, if they have lost enough; whether so.
 
-        Voids move with them, but alone they are left to `ask`: all geometry is made anew after a move.
+        Voids move with them, but alone they are left to `growth`: all geometry is made anew after a move.
         """
         missing = min(strength, 1.0) * self.tracked.missing(self.volume, self.room)
         if np.abs(missing[self.kept]).sum() <= LEAST * self.volume[self.kept].sum():
@@ -43,9 +43,9 @@ class ClosedAir:
         state.particles.sort(problem.grid)
         return True
 
-    def ask(self, dt: float, strength: float) -> None:
-        """Ask of every region what is still missing."""
-        self.bubbles.growth = self.tracked.growth(self.volume, self.room, dt, strength)
+    def growth(self, dt: float, strength: float) -> np.ndarray:
+        """What every region still has to gain [m3/s]."""
+        return self.tracked.growth(self.volume, self.room, dt, strength)
 
     @property
     def kept(self) -> np.ndarray:

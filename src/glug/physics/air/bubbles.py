@@ -3,7 +3,7 @@
 They are a term (`physics.terms`) whose unknowns are z = -lambda, lambda the pressures of the bubbles:
 
     [ A   J' ] [ q ]   [ b ]        J: links of bubbles to liquid cells, H: their sums
-    [ J   H  ] [ z ] = [ h ]        h = outflow - growth: what they lose, less what they are to gain
+    [ J   H  ] [ z ] = [ h ]        h = outflow: what they lose; in a displacement minus what they are to gain
 
 Eliminating z leaves (A + J' T J) q = b + J' T h, T = -H^-1, over the liquid cells, A as without bubbles (Goldade 2021,
 section 4.1).
@@ -80,7 +80,6 @@ class Bubbles:
         self.rows: list[Rows] = [
             (contacts.cell[ends[r] : ends[r + 1]], contacts.link[ends[r] : ends[r + 1]]) for r in self.number
         ]
-        self.growth: np.ndarray | None = None  # [m3/s] that every region is to gain
         self.T = -1.0 / self.H.reshape(-1, 1, 1)
         self._group(contacts, bodies)
 
@@ -168,9 +167,15 @@ class Bubbles:
 
     def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
         """h; the liquid's right-hand side is made consistent with it, in place."""
-        growth = np.zeros(len(self)) if self.growth is None else self.growth[self.number] / self.fluid.dx**2
-        h = self.outflow(velocity) - growth
-        self._balance(b[0], h, growth)
+        h = self.outflow(velocity)
+        self._balance(b[0], h, np.zeros(len(self)))
+        return h.reshape(-1, 1)
+
+    def asked(self, b: Vector, growth: np.ndarray | None) -> np.ndarray:
+        """The same for a liquid at rest, where every region is to gain `growth` [m3/s]."""
+        gain = np.zeros(len(self)) if growth is None else growth[self.number] / self.fluid.dx**2
+        h = -gain
+        self._balance(b[0], h, gain)
         return h.reshape(-1, 1)
 
     def _balance(self, rhs: np.ndarray, h: np.ndarray, growth: np.ndarray) -> None:

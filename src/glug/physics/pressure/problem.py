@@ -1,8 +1,8 @@
 """Pressure projection: open face areas at solids, second-order ghost fluid at the free surface.
 
-Find q with D u = target, where u = u* + M^-1 D' q, M = area theta / mobility. With q = p dt / (rho dx) the system is
+Find q with D u = 0, where u = u* + M^-1 D' q, M = area theta / mobility. With q = p dt / (rho dx) the system is
 
-    sum over faces  link (q_i - q_neighbour) = target - D u*,     link = area, or area / theta towards air,
+    sum over faces  link (q_i - q_neighbour) = -D u*,     link = area, or area / theta towards air,
 
 times the mobility where densities differ; symmetric and positive semi-definite (Batty 2010, chapters 2 and 5; Ng et al.
 2009; Gibou et al. 2002). Rigid bodies and bubbles are terms of it (`physics.terms`); affine regions take the pressures
@@ -94,7 +94,6 @@ class PressureProblem:
             inside = regions.regions.label >= 0
             ordinary = replace(self.components, label=np.where(inside, np.int32(-1), self.components.label))
             new.bubbles = Bubbles(self.bubbles.regions, new, ordinary, self.body_term)
-            new.bubbles.growth = self.bubbles.growth
         return new
 
     def with_closed_air(self) -> "PressureProblem":
@@ -220,19 +219,16 @@ class PressureProblem:
             return 0.0
         return float(np.abs(self.components.compatibility(rhs, self.liquid, self.links)).max(initial=0.0))
 
-    def right_hand_side(self, velocity: Staggered, correction: VolumeCorrection | None = None) -> np.ndarray:
-        """target - D u* [m/s]."""
-        return self.consistent(self.divergence(velocity), correction)
+    def right_hand_side(self, velocity: Staggered) -> np.ndarray:
+        """-D u* [m/s], so that a solution exists."""
+        return self.consistent(self.divergence(velocity))
 
-    def consistent(self, rhs: np.ndarray, correction: VolumeCorrection | None) -> np.ndarray:
-        """-D u* with what `correction` asks for, in place, so that a solution exists.
+    def consistent(self, rhs: np.ndarray) -> np.ndarray:
+        """A right-hand side, in place, so that a solution exists.
 
         A component without any free surface cannot change its volume: the mean is removed there, which is
         the least-squares answer when a moving solid compresses it. (A body that gives way lets it.)
         """
-        if correction is not None:
-            components = self.parts or self.components
-            correction.add_to(rhs, components.label, len(components.cells), self.solid.openness, self.grid)
         if self.bubbles is None:  # these see to it themselves
             amount = self.components.compatibility(rhs, self.liquid, self.links)
             amount[self.pushed] = 0.0
@@ -248,12 +244,11 @@ class PressureProblem:
         velocity: Staggered,
         limits: SolveLimits,
         *,
-        correction: VolumeCorrection | None = None,
         earlier: np.ndarray | None = None,
         freed: np.ndarray | None = None,
         solver: PressureSolver = MULTIGRID,
     ) -> tuple[np.ndarray, SolveStats]:
-        """Make `velocity` satisfy D u = target, in place; returns q (float64) and how the solve went.
+        """Make `velocity` satisfy D u = 0, in place; returns q (float64) and how the solve went.
 
         `earlier` is q of a projection before, in the same step: separating walls bound the sum of both. `freed` (uint8)
         are the cells that they let go before, where the solve begins, and then those that it lets go, in place. Where
@@ -263,7 +258,7 @@ class PressureProblem:
         motion = None if self.regions is None else self.regions.enter(velocity)
         b = self.divergence(velocity)
         unmet = self.unmet(b)
-        self.consistent(b, correction)
+        self.consistent(b)
         given = [term.given((b,), velocity) for term in self.terms]
         q = self.grid.scalar(dtype=np.float64)
         if self.walls is None:
@@ -283,3 +278,45 @@ class PressureProblem:
         if self.regions is not None and motion is not None:
             self.regions.finish(q, motion, velocity)
         return q, stats
+
+    # -- displacement --------------------------------------------------------------------------------------
+
+    @cached_property
+    def still(self) -> "PressureProblem":
+        """The liquid and the bubbles of this problem, among solids and bodies that hold still."""
+        if self.bodies is None and self.walls is None and self.regions is None and not self.more_terms:
+            return self
+        alone = replace(self, bodies=None, walls=None, regions=None, bubbles=None, more_terms=())
+        if self.bubbles is not None:
+            alone.bubbles = Bubbles(self.bubbles.regions, alone, self.components)
+        return alone
+
+    def displacement(
+        self,
+        correction: VolumeCorrection,
+        growth: np.ndarray | None,
+        limits: SolveLimits,
+        solver: PressureSolver = MULTIGRID,
+    ) -> tuple[Staggered, SolveStats] | None:
+        """The velocity w = M^-1 D' q with D w = target that moves the liquid to where it has its volume.
+
+        It is for places alone: no momentum goes with it, and solids and bodies hold still. `growth` [m3/s] is what
+        every air region is to gain. None where nothing is to move.
+        """
+        target, components = self.grid.scalar(), self.parts or self.components
+        correction.add_to(target, components.label, len(components.cells), self.solid.openness, self.grid)
+        grows = self.bubbles is not None and growth is not None and bool(np.any(growth[self.bubbles.number]))
+        if not grows and not target.any():
+            return None
+        return self.still._displaced(target, growth, limits, solver)
+
+    def _displaced(
+        self, target: np.ndarray, growth: np.ndarray | None, limits: SolveLimits, solver: PressureSolver
+    ) -> tuple[Staggered, SolveStats]:
+        w, q = self.grid.staggered(), self.grid.scalar(dtype=np.float64)
+        b = self.consistent(target)
+        given = [] if self.bubbles is None else [self.bubbles.asked((b,), growth)]
+        stats = solver(self, b, given, q, limits)
+        self.eliminated.finish(self.vector(q), (q,), given)
+        kernels.subtract_gradient(q, self.liquid, *self.links, *self.solid.area, *w)
+        return w, stats

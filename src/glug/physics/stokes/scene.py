@@ -38,11 +38,11 @@ class StokesFluid:
 
 
 def solve_stokes(
-    fluid: StokesFluid, velocity: Staggered, target: np.ndarray, inlets: Sequence[Inlet] = ()
+    fluid: StokesFluid, velocity: Staggered, inlets: Sequence[Inlet] = ()
 ) -> tuple[np.ndarray, SolveStats]:
     """Replace `velocity` by the solution, in place; returns the pressure [Pa] of the cells.
 
-    `target` [1/s] is the divergence that the cells are to have. The liquid sticks to solids and takes their velocity;
+    The liquid sticks to solids and takes their velocity;
     so it does to inlets, which are the shapes of open sources: there the velocity of what comes in is prescribed.
     """
     begin, grid, viscosity = time.perf_counter(), fluid.grid, fluid.viscosity
@@ -54,7 +54,7 @@ def solve_stokes(
     problem = stokes_problem(operators, liquid, open_, mu, density=fluid.density, dt=fluid.dt)
     start = np.concatenate([u.ravel().astype(np.float64) for u in velocity[: grid.dim]])
     # A scene warns of a residual and goes on.
-    solution = problem.solve(start, u_wall=wall, divergence=target.ravel().astype(np.float64), strict=False)
+    solution = problem.solve(start, u_wall=wall, strict=False)
     for u, found in zip(velocity, operators.split(solution.u, operators.faces)):
         u[:] = found
     stats = replace(solution.stats, solver="stokes", seconds=time.perf_counter() - begin)

@@ -10,9 +10,10 @@ from glug.particles import transfer
 from glug.physics.viscosity.solvers import ViscousFluid
 from glug.simulation.context import StepContext
 from glug.simulation.solvers import pressure_solver, viscosity_solver
-from glug.simulation.stages.transfer import around_liquid, fastest
+from glug.simulation.stages.transfer import around_liquid, continue_velocity, fastest
 from glug.solvers.limits import SolveLimits
 
+DISPLACED = 0.03  # relative residual of a displacement: the next step sees what it has left
 NOISE = 1e-6  # of the fastest velocity of a step: right-hand sides below are rounding, not flow
 
 
@@ -33,7 +34,6 @@ def _projected(context: StepContext, name: str, earlier: np.ndarray | None = Non
     q, context.solves[name] = context.problem.project(
         context.velocity,
         SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor),
-        correction=context.correction,
         earlier=earlier,
         freed=context.freed,
         solver=pressure_solver(setting),
@@ -68,3 +68,20 @@ def cell_viscosity(context: StepContext, scale: float) -> np.ndarray | float:
     known = (np.diff(p.start[:-1]).reshape(context.grid.shape) > 0).view(np.uint8)
     extrapolate(field, known, 3)
     return field * np.float32(scale)
+
+
+def displace(context: StepContext) -> None:
+    """Add to the velocity that moves the particles, and to nothing else, what gives volumes back that have drifted."""
+    setting, solver = context.setting, context.setting.scene.solver
+    if context.correction is not None:
+        limits = SolveLimits(DISPLACED, solver.max_iterations)
+        found = context.problem.displacement(
+            context.correction, context.growth, limits, solver=pressure_solver(setting)
+        )
+        if found is not None:
+            w, context.solves["displace"] = found
+            for u, by in zip(context.velocity, w):
+                u += by
+            continue_velocity(context)
+    context.problem.forget_solves()
+    del context.reached

@@ -28,15 +28,15 @@ def _stokes_3d(context: StepContext) -> None:
     problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
-    target, before = _target(context), copied(context.velocity)
-    context.q, stats = problem.solve(context.velocity, limits, target=target)
+    before = copied(context.velocity)
+    context.q, stats = problem.solve(context.velocity, limits)
     if not stats.converged and stats.unknowns <= LARGEST_ASSEMBLED:
         context.warnings.append(
             f"stokes: not converged after {stats.iterations} iterations (residual {stats.residual:.1e}); "
             "solved with the assembled matrix instead"
         )
         context.velocity = before
-        context.q, stats = reference_stokes(problem, context.velocity, target)
+        context.q, stats = reference_stokes(problem, context.velocity)
     context.solves["stokes"] = stats
 
 
@@ -45,16 +45,5 @@ def _stokes_2d(context: StepContext) -> None:
     viscosity = cell_viscosity(context, 1.0)
     open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
     fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
-    divergence = _target(context) / np.float32(grid.dx)
-    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, divergence, open_sources)
+    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources)
     context.q = p * (context.dt / (setting.density * setting.dx))
-
-
-def _target(context: StepContext) -> np.ndarray:
-    """The divergence times dx [m/s] that the volume correction asks for."""
-    target, problem = context.grid.scalar(), context.problem
-    if context.correction is not None:
-        components = problem.components
-        openness = context.solid.openness
-        context.correction.add_to(target, components.label, len(components.cells), openness, context.grid)
-    return target

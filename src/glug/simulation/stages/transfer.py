@@ -49,15 +49,18 @@ def forces(context: StepContext) -> None:
 
 def extrapolate(context: StepContext) -> None:
     """Continue the liquid's velocity as far as particles may go, and keep what separating walls have let go."""
-    setting, freed = context.setting, context.freed
-    layers = math.ceil(setting.scene.time.cfl) + 2
-    around_liquid(context, layers, stick=setting.viscous, freed=freed)
-    if freed is not None:
-        context.state.freed = (np.argwhere(freed) + context.grid.lo).astype(np.int32)
+    continue_velocity(context)
     context.speed = fastest(context.velocity)
     if not math.isfinite(context.speed):
         raise SolverError("a velocity is not finite")
-    context.problem.forget_solves()
+    if context.freed is not None:
+        context.state.freed = (np.argwhere(context.freed) + context.grid.lo).astype(np.int32)
+
+
+def continue_velocity(context: StepContext) -> None:
+    """As far as particles may go."""
+    setting = context.setting
+    around_liquid(context, math.ceil(setting.scene.time.cfl) + 2, stick=setting.viscous, freed=context.freed)
 
 
 def around_liquid(context: StepContext, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
@@ -85,7 +88,6 @@ def transfer_to_particles(context: StepContext) -> None:
     else:
         transfer.to_particles_flip(particles, grid, velocity, context.before, context.setting.scene.solver.flip_ratio)
     context.before = None  # memory, for what follows
-    del context.reached
 
 
 def fastest(velocity: Staggered) -> float:
