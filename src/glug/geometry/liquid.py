@@ -26,6 +26,7 @@ SPARSE = 0.4  # least filled fraction of a core: fewer particles than that are s
 NEAR_WALL = 0.25  # where the distance is read off next to a wall, in cells: keeps thin films ...
 FAR_FROM_WALL = RADIUS  # ... and has the whole kernel in the liquid
 ON_SOLID = 1e-4  # cells: corners that near to a solid lie on it
+FILLED = -0.3  # distance in a hole that is none, in cells
 REACH = 4  # samples on each side of the surface where phi is a distance
 
 
@@ -111,6 +112,16 @@ def fill_hidden(phi: np.ndarray, hidden: np.ndarray) -> None:
             other[:, a] = np.clip(other[:, a] + side, 0, phi.shape[a] - 1)
             deepest = np.minimum(deepest, phi[tuple(other.T)])
     phi[tuple(hidden.T)] = deepest
+
+
+def fill_holes(phi: np.ndarray, openness: np.ndarray, dx: float) -> None:
+    """Holes that liquid and solids enclose within two cells are liquid: no air could have come there.
+
+    They open where particles happen to lie apart, and a projection would take them for a free surface that collapses.
+    """
+    dry = ((phi >= 0.0) & (openness > 0.0)).astype(np.float32)
+    hole = (dry > 0.0) & (box_sum(dry.copy(), 2) == box_sum(dry.copy(), 1))
+    phi[hole] = np.float32(FILLED * dx)
 
 
 def cut_solid(phi: np.ndarray, grid: Grid, nodes: np.ndarray, refine: int) -> SampledDistance:

@@ -1,11 +1,11 @@
-"""Stages before any solve: where liquid, solids and air are, and what a projection is to do about volumes."""
+"""Stages before any solve: where liquid, solids and air are, and what is to be done about volumes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.liquid import fill_hidden, liquid_distance
+from glug.geometry.liquid import fill_hidden, fill_holes, liquid_distance
 from glug.grids.regular import CENTRE, Grid
 from glug.physics.affine.projection import Depths, mark_particles
 from glug.physics.air.two_phase import affine_air, two_phase_problem
@@ -29,6 +29,8 @@ def geometry(context: StepContext) -> None:
     solid = setting.solid_field(grid, state.time, state.bodies)
     phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
     fill_hidden(phi, solid.hidden)
+    if setting.scene.solver.air == "vacuum":
+        fill_holes(phi, solid.openness, grid.dx)
     context.solid, context.phi = solid, phi
     context.fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
     context.bodies = bodies_now(context)
@@ -89,7 +91,7 @@ def _close_air(context: StepContext) -> ClosedAir:
 
 
 def bubbles(context: StepContext) -> None:
-    """Give bubbles back what the last step has lost: by moving their surfaces, and what is left by the projection."""
+    """Give bubbles back what the last step has lost: by moving their surfaces, and what is left by a displacement."""
     strength, rounds = context.setting.scene.solver.volume_correction, 0
     assert context.air is not None
     while rounds < MOST_ROUNDS and context.air.restore(context.state, context.problem, context.phi, strength):
@@ -97,7 +99,7 @@ def bubbles(context: StepContext) -> None:
         free_surface(context)
         _close_air(context)
         rounds += 1
-    context.air.ask(context.dt, strength)
+    context.growth = context.air.growth(context.dt, strength)
 
 
 def regions(context: StepContext) -> None:
@@ -127,7 +129,7 @@ def affine_depths(context: StepContext) -> list[Depths]:
 
 
 def volumes(context: StepContext) -> None:
-    """The liquid's volume, and what projections are to correct of its drift."""
+    """The liquid's volume, and what a displacement is to correct of its drift."""
     assert context.fraction is not None
     context.volume = float(context.fraction.sum(dtype=np.float64)) * context.grid.dx**3
     gain = CORRECTION_GAIN * context.setting.scene.solver.volume_correction
