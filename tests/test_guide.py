@@ -76,7 +76,7 @@ def test_its_other_programs_run(capsys):
     assert len(programs) == 1
     for program in programs:
         exec(compile(program, "docs/guide.md", "exec"), {})
-    assert "'forces', 'calm', 'pressure'" in capsys.readouterr().out
+    assert "'forces', 'calm', 'weigh', 'pressure'" in capsys.readouterr().out
 
 
 def test_names_every_stage_and_every_field_of_the_context():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +19,13 @@ from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import RigidBodies
 from glug.simulation.closed_air import ClosedAir
+from glug.simulation.frame import Amounts
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
 from glug.solvers.stats import SolveStats
+
+if TYPE_CHECKING:
+    from glug.simulation.stages.momentum import FreeFlight
 
 Force = Callable[[np.ndarray, float], np.ndarray]
 """The acceleration (n, 3) [m/s2] of liquid at points (n, 3) [m] and a time [s]."""
@@ -53,6 +58,7 @@ class StepContext:
     freed: np.ndarray | None = field(init=False)  # uint8: those that separating walls let go, so far [geometry]
     air: ClosedAir | None = None  # the bubbles, where air is closed [air]
     air_lost: float = 0.0  # [m3] that they had lost by the step before [air]
+    growth: np.ndarray | None = None  # [m3/s] that every air region is to gain [bubbles]
 
     volume: float = field(init=False)  # of the liquid [m3] [volumes]
     correction: VolumeCorrection | None = field(init=False)  # [volumes]
@@ -60,11 +66,16 @@ class StepContext:
     velocity: Staggered = field(init=False)  # on the faces, changed in place from here on [transfer_to_grid]
     reached: Staggered = field(init=False)  # how much of every face particles reach [transfer_to_grid]
     before: Staggered | None = field(init=False)  # the velocity that particles brought, for FLIP [transfer_to_grid]
+    flight: FreeFlight | None = None  # the liquid that touches nothing [weigh]
     q: np.ndarray | None = None  # p dt / (rho dx) of all projections together [project, pressure or stokes]
     speed: float = field(init=False)  # a bound on it [m/s] [extrapolate]
 
+    came: dict[str, Amounts] = field(default_factory=dict)  # from sources [sort]
+    left: dict[str, Amounts] = field(default_factory=dict)  # by the way that it took [advect: squeezed; drain: others]
+
     seconds: dict[str, float] = field(default_factory=dict)  # by stage
     solves: dict[str, SolveStats] = field(default_factory=dict)  # by stage
+    by_stage: dict[str, Amounts] = field(default_factory=dict)  # what it changed, where `output.budget` asks for it
     warnings: list[str] = field(default_factory=list)
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # what solvers add to the output
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from glug.errors import InputError
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
-from glug.simulation.stages import geometry, motion, solves, stokes, transfer
+from glug.simulation.stages import geometry, momentum, motion, solves, stokes, transfer
 
 
 class Stage(NamedTuple):
@@ -32,6 +32,7 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "volumes": geometry.volumes,
     "transfer_to_grid": transfer.transfer_to_grid,
     "forces": transfer.forces,
+    "weigh": momentum.weigh,
     "project": solves.project,
     "viscosity": solves.viscosity,
     "pressure": solves.pressure,
@@ -39,8 +40,10 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "extrapolate": transfer.extrapolate,
     "fields": transfer.output_fields,
     "transfer_to_particles": transfer.transfer_to_particles,
+    "displace": solves.displace,
     "bodies": motion.bodies,
     "advect": motion.advect,
+    "keep_momentum": momentum.keep_momentum,
     "clock": motion.clock,
     "drain": motion.drain,
 }
@@ -101,7 +104,7 @@ def stages_of(setting: Setting) -> Stages:
     bodies = ("bodies",) if setting.bodies else ()
     names = (
         *("time_step", "sort", "reseed", "heat", "geometry", problem, *air, *regions, "volumes"),
-        *("transfer_to_grid", "forces", *solve, "extrapolate", *fields, "transfer_to_particles"),
-        *(*bodies, "advect", "clock", "drain"),
+        *("transfer_to_grid", "forces", "weigh", *solve, "extrapolate", *fields, "transfer_to_particles"),
+        *("displace", *bodies, "advect", "keep_momentum", "clock", "drain"),
     )
     return Stages(Stage(name, STAGES[name]) for name in names)

@@ -1,0 +1,77 @@
+"""Stages that keep the momentum and the angular momentum of liquid in free flight.
+
+Solves keep both but for what weights and particles differ in; velocities that are continued beyond the surface, and
+particles that turn on their paths while their velocity does not, lose some of them in every step. Liquid that touches
+nothing gets that back as a rigid motion.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from glug.geometry.liquid import band_of
+from glug.grids.connected import label_parts
+from glug.particles import kernels_momenta
+from glug.particles.momenta import Groups, Momenta, momenta_of_flow, set_momenta
+from glug.simulation.context import StepContext
+from glug.simulation.stages.transfer import fastest, masses
+
+
+@dataclass(frozen=True)
+class FreeFlight:
+    """The parts of the liquid that touch nothing in a step, and the momenta that the step begins with."""
+
+    groups: Groups
+    mass: np.ndarray  # (n, 1) of the particles
+    begin: Momenta
+
+
+def weigh(context: StepContext) -> None:
+    """Find the liquid in free flight, with forces and before any solve."""
+    context.flight = None
+    setting, state, grid = context.setting, context.state, context.grid
+    if setting.scene.solver.air != "vacuum" or (setting.stokes and setting.scene.sources):
+        return  # air presses, inlets push
+    groups = flying(context)
+    if groups is not None:
+        particles, given = state.particles, masses(context)
+        mass = particles.volume if given is None else given
+        begin = momenta_of_flow(particles, mass, grid, groups, context.velocity)
+        context.flight = FreeFlight(groups, mass, begin)
+
+
+def flying(context: StepContext) -> Groups | None:
+    """The particles of every part of the liquid that no solid is near; spray within reach of a part belongs to it."""
+    components, particles, grid = context.problem.components, context.state.particles, context.grid
+    if touched(context, components.label, len(components.cells)).all():
+        return None
+    near = band_of(particles.start, grid, context.solid.distance, 1) > 0
+    label, count = label_parts(near.view(np.uint8), context.solid.area)
+    free = touched(context, label, count) == 0
+    number = np.where(free, np.cumsum(free) - 1, -1).astype(np.int32)
+    group = np.empty(len(particles), np.int32)
+    kernels_momenta.group_particles(particles.start, label, number, group)
+    return Groups(group, int(free.sum())) if free.any() else None
+
+
+def touched(context: StepContext, label: np.ndarray, count: int) -> np.ndarray:
+    """1 for the parts that are near enough to a solid to reach it in this step."""
+    cells = max(context.setting.scene.time.cfl, fastest(context.velocity) * context.dt / context.grid.dx)
+    reach = (math.ceil(cells) + 1) * context.grid.dx
+    found = np.zeros(count, np.uint8)
+    kernels_momenta.touched_parts(label, context.solid.distance, np.float32(reach), found)
+    return found
+
+
+def keep_momentum(context: StepContext) -> None:
+    """Give liquid in free flight the momentum and angular momentum back that the step has lost, and its path."""
+    flight = context.flight
+    if flight is not None:
+        begin = flight.begin
+        path = context.dt * begin.momentum / np.maximum(begin.mass, 1e-300)[:, None]
+        wanted = replace(begin, centre=begin.centre + path)
+        set_momenta(context.state.particles, flight.mass, context.grid, flight.groups, wanted)
+        context.flight = None
