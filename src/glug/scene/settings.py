@@ -83,9 +83,9 @@ class Solver(Model):
     """Which method does which stage of a step."""
 
     transfer: Literal["auto", "apic", "flip"] = Field(
-        default="auto", description="particles and grid; auto is apic when viscous, flip otherwise"
+        default="auto", description="particles and grid; auto is apic in thick liquids, flip otherwise"
     )
-    flip_ratio: Fraction = Field(default=0.97, description="share of FLIP in flip, the rest is PIC")
+    flip_ratio: Fraction = Field(default=0.99, description="share of FLIP in flip, the rest is PIC")
     pressure: Annotated[str, BeforeValidator(PRESSURE_SOLVERS.check)] = Field(
         default="multigrid", description="pressure solve: multigrid, jacobi-cg, ic-cg or reference"
     )
@@ -132,6 +132,7 @@ class Output(Model):
 
     fields: bool = Field(default=False, strict=True, description="write distances, velocities and pressure")
     particles: bool = Field(default=True, strict=True, description="write particles")
+    budget: bool = Field(default=False, strict=True, description="write what every stage of a step changes")
     preview: bool = Field(default=True, strict=True, description="write a picture per frame")
     preview_every: Count = Field(default=1, ge=1, description="frames from one picture to the next")
     preview_size: tuple[Annotated[Count, Field(ge=16)], Annotated[Count, Field(ge=16)]] = Field(

@@ -19,6 +19,8 @@ from glug.simulation.bodies.motion import body_descriptions
 
 BORDER = 3  # cells of a window behind a wall
 THIN_LIQUID = 0.01  # mu / (rho dx^2 fps) below which `auto` leaves viscosity out: a boundary layer of cells/10
+THICK_LIQUID = 1.0  # mu / (rho dx^2 fps) above which `auto` is APIC: its own viscosity is less than the liquid's
+STEP_OF_BODIES = 0.25  # nu dt / a^2 of a body of radius a, at most: pressure and viscosity push it one after the other
 
 
 @dataclass
@@ -55,25 +57,31 @@ class Setting:
         self.solids = list(self.scene.solids)
         self.bodies = body_descriptions(self.scene)
         self.moving = any(s.moving for s in self.solids)
-        self.viscous = self._viscous()
+        self.viscosity = self._thickest()
+        number = self.viscosity / (self.density * self.dx**2 * self.scene.time.fps)
+        choice = self.scene.solver.viscosity
+        self.viscous = choice != "none" and number > (THIN_LIQUID if choice == "auto" else 0.0)
         transfer = self.scene.solver.transfer
-        self.apic = transfer == "apic" or (transfer == "auto" and self.viscous)
+        self.apic = transfer == "apic" or (transfer == "auto" and self.viscous and number > THICK_LIQUID)
         self.reference = self.dim == 2
         self.closed_air = self.scene.solver.air == "constraint"
         self.air_has_pressure = self.scene.solver.air in ("two-phase", "affine")
         self.has_regions = bool(self.scene.solver.tiles) or self.scene.solver.air == "affine"
         self.stokes = self.viscous and self.scene.solver.coupling == "stokes"
 
-    def _viscous(self) -> bool:
-        choice = self.scene.solver.viscosity
-        if choice == "none":
-            return False
-        thickest = 0.0
-        for liquid in self.scene.liquids.values():
-            law = liquid.viscosity
-            thickest = max(thickest, law.value if law.kind == "constant" else max(v for _, v in law.table))
-        number = thickest / (self.density * self.dx**2 * self.scene.time.fps)
-        return thickest > 0.0 and (choice != "auto" or number > THIN_LIQUID)
+    def _thickest(self) -> float:
+        """The largest viscosity of all liquids [Pa s]."""
+        laws = (liquid.viscosity for liquid in self.scene.liquids.values())
+        return max(law.value if law.kind == "constant" else max(v for _, v in law.table) for law in laws)
+
+    @property
+    def longest_step(self) -> float:
+        """The longest time step [s] in which viscosity and pressure push the bodies as if at once."""
+        if not self.viscous or self.stokes or not self.bodies:
+            return math.inf
+        volume = min(body.mass / float(body.solid.density or 1.0) for body in self.bodies)
+        square = (volume / (4.0 / 3.0 * math.pi)) ** (2.0 / 3.0) if self.dim == 3 else volume / (math.pi * self.dx)
+        return STEP_OF_BODIES * square * self.density / self.viscosity
 
     @property
     def laws(self) -> list:

@@ -14,9 +14,10 @@ from glug.physics import heat as heat_exchange
 from glug.scene.bodies import Solid, Source
 from glug.simulation.bodies.motion import coast, reduced
 from glug.simulation.context import StepContext
-from glug.simulation.inflow import drain as remove
-from glug.simulation.inflow import pour
+from glug.simulation.inflow import WAYS_OUT, leaving, pour
 from glug.simulation.setting import Setting
+from glug.simulation.stages.budget import by_group, liquid_now, relative_mass
+from glug.simulation.stages.transfer import fastest
 from glug.simulation.state import State
 
 LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
@@ -26,6 +27,12 @@ MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are mer
 def time_step(context: StepContext) -> None:
     """How long the step takes."""
     context.dt = choose_time_step(context.setting, context.state)
+    longest = context.setting.longest_step
+    if context.dt > longest * (1.0 + 1e-6):
+        context.warnings.append(
+            f"bodies in viscous liquid want steps of at most {longest:.2g} s, this one takes {context.dt:.2g} s: "
+            "a larger time.fps or time.max_substeps allows it"
+        )
 
 
 def choose_time_step(setting: Setting, state: State) -> float:
@@ -43,7 +50,7 @@ def choose_time_step(setting: Setting, state: State) -> float:
     # A body at rest must not fall farther than `reach` within the step either.
     speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
     speed = max([speed, *(moving_speed(body, t) for body in bodies for t in (state.time, end))])
-    steps = max(1, math.ceil(remaining * speed / reach - 1e-6))
+    steps = max(1, math.ceil(remaining * speed / reach - 1e-6), math.ceil(remaining / setting.longest_step - 1e-6))
     steps = max(1, min(steps, times.max_substeps - state.substep))
     return remaining / steps
 
@@ -60,7 +67,10 @@ def moving_speed(body: Solid | Source, t: float) -> float:
 def sort(context: StepContext) -> None:
     """Pour what comes in, find the window, and sort the particles by its cells."""
     setting, state = context.setting, context.state
+    before = liquid_now(context) if setting.scene.sources else None
     pour(setting, state, context.dt)
+    if before is not None:
+        context.came["sources"] = liquid_now(context) - before
     context.grid = setting.window(state.particles.position, state.bodies)
     state.particles.sort(context.grid)
 
@@ -132,13 +142,15 @@ def advect(context: StepContext) -> None:
     setting, state, dt, grid = context.setting, context.state, context.dt, context.grid
     p = state.particles
     before = p.position.copy() if setting.solids else p.position
-    advection.advect(p, grid, context.velocity, dt, context.speed)
+    mass = relative_mass(context).copy() if setting.solids else p.volume
+    advection.advect(p, grid, context.velocity, dt, fastest(context.velocity))
     end = state.time + dt
     after = setting.solid_field(grid, end, state.bodies) if setting.moving else context.solid
     obstacles = advection.Obstacles(grid, after, setting.walls, setting.solids_with(state.bodies), end)
     lost = advection.leave_solids(p, before, obstacles, dt)
     if lost > 0.0:
         context.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
+        context.left.update(by_group(context, mass, np.where(p.volume[:, 0] > 0.0, -1, 0), ("squeezed",)))
     p.age[:] += np.float32(dt)
 
 
@@ -156,4 +168,8 @@ def clock(context: StepContext) -> None:
 
 def drain(context: StepContext) -> None:
     """Remove what has left through sinks and open sides."""
-    remove(context.setting, context.state.particles)
+    particles = context.state.particles
+    way = leaving(context.setting, particles)
+    if (way >= 0).any():
+        context.left.update(by_group(context, relative_mass(context), way, WAYS_OUT))
+        particles.keep(way < 0)
