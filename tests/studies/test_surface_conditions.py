@@ -6,11 +6,11 @@ from glug.studies.validate.surface_conditions import beam, beam_values, disc_val
 
 
 def test_only_a_surface_free_of_traction_lets_a_disc_turn():
-    left = {c: disc_values(32, c, frames=(1, 20)) for c in ("variational", "neumann", "dirichlet")}
+    left = {c: disc_values(32, c, frames=(1, 100)) for c in ("variational", "neumann", "dirichlet")}
     print(left)
-    assert left["variational"]["spin_after_20"] > 0.75
+    assert left["variational"]["spin_after_100"] > 0.5
     assert left["neumann"]["spin_after_1"] < 0.3  # lost at once
-    assert left["dirichlet"]["spin_after_20"] < 0.35  # lost within a few frames
+    assert left["dirichlet"]["spin_after_100"] < 0.1  # a velocity that is continued linearly hides it for some frames
     assert left["dirichlet"]["spin_after_1"] > left["neumann"]["spin_after_1"]
 
 

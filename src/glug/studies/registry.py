@@ -85,6 +85,13 @@ STUDIES: Mapping[str, Entry] = {
     ),
     "taylor-green": Entry(FLOWS, "a vortex decays between slip walls, in 3D: velocity against the formula"),
     "pipe": Entry(FLOWS, "honey runs down a pipe with open ends, in 3D: velocity against the formula"),
+    "conservation": Entry(
+        "glug.studies.validate.conserved.conservation",
+        "a standing wave, a ball that turns, two that collide: energy, momenta, voids",
+    ),
+    "lid-driven": Entry(
+        "glug.studies.validate.lid_driven", "Ghia et al. 1982: a box under a sliding lid, Re 100 and 400, in 2D"
+    ),
     "rotating-disc": Entry(SURFACE, "a thick disc turns freely: spin left with three conditions at the surface"),
     "beam-conditions": Entry(SURFACE, "a thick beam on a wall sags: tip with three conditions at the surface"),
     "ball-in-circle": Entry(

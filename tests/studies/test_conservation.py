@@ -1,0 +1,135 @@
+"""What whole runs keep: small runs, and long ones that are marked slow."""
+
+import pytest
+
+from glug.studies.registry import StudyOptions, run_study
+from glug.studies.validate.conserved.free_flight import (
+    Ball,
+    Collision,
+    as_it_is,
+    with_constants_beyond,
+    without_keeping,
+)
+from glug.studies.validate.conserved.standing_wave import Wave, watch
+from glug.studies.validate.lid_driven import GHIA, Box
+
+TRANSFERS = pytest.mark.parametrize("transfer", ["flip", "apic"])
+
+
+# A standing wave
+
+
+def check(wave: Wave, seconds: float, frequency: float) -> None:
+    """No void deeper than two cells, no energy from nowhere, the formula's frequency, no empty cells and no crowds."""
+    found = watch(wave, seconds)
+    assert found.void <= 2
+    assert found.energy() < 1.05
+    assert found.motion() < 1.05
+    assert found.frequency() == pytest.approx(1.0, abs=frequency)
+    assert found.sunk() < 0.05  # cells
+    nominal = 4 if wave.dim == 2 else 8
+    assert 0.25 * nominal <= found.fewest and found.most <= 2 * nominal
+
+
+def test_a_standing_wave_keeps_its_frequency_and_makes_no_voids() -> None:
+    check(Wave(24, fps=60.0), 3.8, 0.02)  # three periods; 24 cells see the surface to 1%
+
+
+@pytest.mark.slow
+@TRANSFERS
+@pytest.mark.parametrize("fps, seconds", [(24.0, 60.0), (120.0, 60.0), (480.0, 20.0)])
+def test_a_standing_wave_lasts_with_short_and_long_steps(fps: float, transfer: str, seconds: float) -> None:
+    check(Wave(64, fps=fps, transfer=transfer), seconds, 0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cfl", [0.2, 4.0])
+def test_a_standing_wave_lasts_at_any_cfl(cfl: float) -> None:
+    check(Wave(64, fps=24.0, cfl=cfl), 60.0, 0.01)
+
+
+@pytest.mark.slow
+@TRANSFERS
+def test_a_standing_wave_lasts_in_space(transfer: str) -> None:
+    check(Wave(64, fps=60.0, transfer=transfer, dim=3), 4.0, 0.01)
+
+
+@pytest.mark.slow
+def test_without_volume_correction_voids_open_and_collapse() -> None:
+    """Negative control: half a minute is long enough for particles to leave cells."""
+    found = watch(Wave(64, fps=24.0, transfer="apic", volume_correction=0.0), 45.0)
+    assert found.void > 2
+    assert found.motion() > 2.0
+
+
+# Honey in free space
+
+
+def test_a_ball_that_turns_keeps_its_angular_momentum_and_shape() -> None:
+    found = Ball(16, steps_per_turn=12).turned(1.0)
+    assert found.angular == pytest.approx(1.0, abs=1e-3)
+    assert found.tilt < 0.1
+    assert found.shape < 0.5
+    assert found.centre < 1e-3
+
+
+def test_without_what_keeps_it_a_ball_slows_down_and_with_constants_beyond_its_surface_more() -> None:
+    """Negative controls."""
+    linear, constant = (Ball(16, steps_per_turn=12).turned(0.5, c) for c in (without_keeping, with_constants_beyond))
+    assert constant.angular < linear.angular < 0.95
+
+
+@pytest.mark.slow
+@TRANSFERS
+@pytest.mark.parametrize("viscosity, spreading", [(10.0, 1e-5), (0.1, 1e-3)])
+def test_a_ball_keeps_its_angular_momentum_over_ten_turns(viscosity: float, spreading: float, transfer: str) -> None:
+    """Equally fast: honey, and a liquid of a hundredth of its viscosity."""
+    found = Ball(48, viscosity, transfer, spreading=spreading).turned(10.0)
+    assert found.angular == pytest.approx(1.0, abs=0.03)
+    assert found.tilt < 1.0
+    assert found.shape < 0.5
+
+
+def test_balls_that_collide_keep_their_momenta_and_path() -> None:
+    found = Collision(24, fps=30.0).collided(0.5)
+    assert found.momentum < 1e-3
+    assert found.angular < 0.01
+    assert found.centre < 0.05
+    assert found.energy < 0.7  # they do meet
+
+
+def test_without_what_keeps_them_they_do_not() -> None:
+    """Negative control."""
+    found = Collision(24, fps=30.0).collided(0.5, without_keeping)
+    assert found.momentum > 0.01
+    assert found.angular > 0.01
+
+
+@pytest.mark.slow
+@TRANSFERS
+def test_balls_that_collide_keep_their_momenta_on_a_fine_grid(transfer: str) -> None:
+    found = Collision(48, transfer=transfer).collided(1.0, as_it_is)
+    assert found.momentum < 1e-3
+    assert found.angular < 0.01
+    assert found.centre < 0.05
+
+
+# A box under a sliding lid
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reynolds, error", [(100, 0.07), (400, 0.2)])
+def test_a_box_under_a_lid_turns_nearly_as_fast_as_published(reynolds: int, error: float) -> None:
+    box = Box(32, reynolds)
+    assert box.smallest(box.run(15.0 if reynolds == 100 else 30.0)) == pytest.approx(GHIA[reynolds], rel=error)
+
+
+# Rows
+
+
+@pytest.mark.slow
+def test_the_study_has_a_row_for_every_quantity() -> None:
+    rows = run_study("conservation", StudyOptions(largest_grid=16))
+    tables = {row.table.split(":")[0] for row in rows}
+    assert tables == {"wave", "ball", "collision"}
+    assert {row.quantity for row in rows} >= {"frequency", "energy", "void", "angular", "tilt", "shape", "centre_off"}
