@@ -146,6 +146,9 @@ def _closing_line(summary: "RunSummary") -> str:
     from glug.simulation.progress import clock
 
     troubles = f"; {summary.unconverged} solves did not converge" if summary.unconverged else ""
+    if summary.left:
+        ways = ", ".join(f"{way} {mass:.3g}" for way, mass in summary.left.items())
+        troubles = f"; {sum(summary.left.values()):.3g} kg of liquid went away ({ways}){troubles}"
     if summary.interrupted:
         again = ["glug", *sys.argv[1:]]
         again += [] if "--resume" in again else ["--resume"]

@@ -8,6 +8,34 @@ from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.solvers.stats import SolveStats
 
 
+@dataclass(frozen=True)
+class Amounts:
+    """What some liquid has, or the change of it. A 2D scene is a sheet `dx` thick."""
+
+    mass: float = 0.0  # [kg]
+    kinetic: float = 0.0  # energy [J]
+    potential: float = 0.0  # energy by gravity [J], 0 at the origin of coordinates
+    momentum: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [kg m/s]
+    angular: tuple[float, float, float] = (0.0, 0.0, 0.0)  # momentum about the origin of coordinates [kg m2/s]
+
+    def __add__(self, other: "Amounts") -> "Amounts":
+        (px, py, pz), (lx, ly, lz) = other.momentum, other.angular
+        return Amounts(
+            self.mass + other.mass,
+            self.kinetic + other.kinetic,
+            self.potential + other.potential,
+            (self.momentum[0] + px, self.momentum[1] + py, self.momentum[2] + pz),
+            (self.angular[0] + lx, self.angular[1] + ly, self.angular[2] + lz),
+        )
+
+    def __neg__(self) -> "Amounts":
+        (px, py, pz), (lx, ly, lz) = self.momentum, self.angular
+        return Amounts(-self.mass, -self.kinetic, -self.potential, (-px, -py, -pz), (-lx, -ly, -lz))
+
+    def __sub__(self, other: "Amounts") -> "Amounts":
+        return self + -other
+
+
 @dataclass
 class StepStats:
     """One step of the simulation, one line of `stats.jsonl`."""
@@ -26,6 +54,10 @@ class StepStats:
     warnings: list[str] = field(default_factory=list)
     bubbles: list[dict[str, float]] = field(default_factory=list)  # id, volume and rest volume [m3], cells: closed air
     air_lost: float = 0.0  # [m3] that bubbles had lost by the step before, until their surfaces were moved
+    liquid: Amounts | None = None  # at the end of the step
+    came: dict[str, Amounts] = field(default_factory=dict)  # from sources: what they poured and drove
+    left: dict[str, Amounts] = field(default_factory=dict)  # through open sides (by name), into sinks, or squeezed out
+    by_stage: dict[str, Amounts] = field(default_factory=dict)  # what each stage changed, with `output.budget`
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,11 @@ import numpy as np
 from glug.particles.seeding import Lattice, fill_region, seed_region
 from glug.particles.storage import Particles
 from glug.scene.bodies import Solid
+from glug.scene.schema import SIDES
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
+
+WAYS_OUT = (*SIDES, "sinks")
 
 
 def initial_state(setting: Setting) -> State:
@@ -109,19 +112,19 @@ def _drive(setting: Setting, particles: Particles, source, t: float) -> None:  #
         particles.affine[index] = 0.0
 
 
-def drain(setting: Setting, particles: Particles) -> None:
-    """Remove what is in a sink or has left through an open side."""
+def leaving(setting: Setting, particles: Particles) -> np.ndarray:
+    """By which of `WAYS_OUT` every particle leaves (int8): through an open side or into a sink. -1: it stays."""
     p = particles.position
-    keep = np.ones(len(p), np.bool_)
+    way = np.full(len(p), -1, np.int8)
     domain = setting.scene.domain
     for a in range(setting.dim):
         if math.isinf(setting.walls.lower[a]):
-            keep &= p[:, a] >= domain.lower[a]
+            way[p[:, a] < domain.lower[a]] = 2 * a
         if math.isinf(setting.walls.upper[a]):
-            keep &= p[:, a] <= domain.upper[a]
+            way[p[:, a] > domain.upper[a]] = 2 * a + 1
     for sink in setting.scene.sinks:
-        keep &= sink.distance(p.astype(np.float64)) > 0.0
-    particles.keep(keep)
+        way[sink.distance(p.astype(np.float64)) <= 0.0] = len(SIDES)
+    return way
 
 
 def _admissible(setting: Setting, points: np.ndarray, solids: list[Solid], t: float) -> np.ndarray:

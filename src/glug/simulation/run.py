@@ -9,7 +9,7 @@ is whole on disk; going on from it forgets all that came later and computes it a
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ class RunSummary:
     interrupted: bool = False
     already_complete: bool = False  # nothing was left to do, and nothing was touched
     unconverged: int = 0  # solves, now
+    left: dict[str, float] = field(default_factory=dict)  # mass [kg] by the way that it took, now
 
 
 def run_to_folder(
@@ -133,6 +134,7 @@ class _Run:
         state = self.simulation.state
         warnings = Warnings()
         begun, steps = time.monotonic(), 0
+        left: dict[str, float] = {}
         if self.next_frame == 0:
             self.write(self.simulation.frame())
         display.frame(state.frame)
@@ -141,6 +143,8 @@ class _Run:
             steps += 1
             self.folder.write_step(stats)
             warnings.step(stats)
+            for way, amounts in stats.left.items():
+                left[way] = left.get(way, 0.0) + amounts.mass
             display.step(stats)
             if on_step is not None:
                 on_step(stats)
@@ -166,6 +170,7 @@ class _Run:
             seconds=time.monotonic() - begun,
             interrupted=not complete,
             unconverged=warnings.unconverged,
+            left=left,
         )
 
     def write(self, frame: Frame) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 
 from glug.errors import SolverError
 from glug.simulation.context import Force, StepContext
-from glug.simulation.frame import StepStats
+from glug.simulation.frame import Amounts, StepStats
 from glug.simulation.setting import Setting
 from glug.simulation.stages import Stage, stages_of
+from glug.simulation.stages.budget import liquid_now
 from glug.simulation.state import State
 
 UNMET = 1e-4  # share of a divergence that closed liquid may keep before it is reported: more than rounding
@@ -27,6 +28,7 @@ def step(
 def run_stages(context: StepContext, stages: Iterable[Stage]) -> StepContext:
     """Run stages on a context, one after the other."""
     number = context.state.step + 1
+    before = liquid_now(context) if context.setting.scene.output.budget else None
     for name, run in stages:
         begin = time.perf_counter()
         try:
@@ -34,6 +36,10 @@ def run_stages(context: StepContext, stages: Iterable[Stage]) -> StepContext:
         except SolverError as error:
             raise SolverError(f"step {number}, {name}: {error}") from error
         context.seconds[name] = context.seconds.get(name, 0.0) + time.perf_counter() - begin
+        if before is not None:
+            now = liquid_now(context)
+            context.by_stage[name] = context.by_stage.get(name, Amounts()) + (now - before)
+            before = now
     return context
 
 
@@ -63,4 +69,8 @@ def report(context: StepContext) -> StepStats:
         warnings=warnings,
         bubbles=[] if context.air is None else context.air.rows(),
         air_lost=context.air_lost,
+        liquid=liquid_now(context),
+        came=context.came,
+        left=context.left,
+        by_stage=context.by_stage,
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from viewer_runs import begin_run, frame, write_run
+from viewer_runs import begin_run, forget_amounts, frame, write_run
 
 from glug.errors import InputError
 from glug.view.browser.cache import ByteCache
@@ -138,10 +138,28 @@ def test_steps_are_told_once(feed):
         "time": 1 / 48,
         "volume": 0.065,
         "target": 0.066,
+        "liquid": {
+            "mass": 92.0,
+            "kinetic": 11.5,
+            "potential": 632.0,
+            "momentum": [0.0, -46.0, 0.0],
+            "angular": [23.0, 0.0, -23.0],
+        },
+        "came": 0,
+        "left": 0.75,
         "seconds": 0.75,
         "iterations": {"pressure": 7},
     }
     assert feed.stats(9)["steps"] == told["steps"][9:]
+
+
+def test_steps_of_runs_that_say_nothing_of_momentum_are_told(run, feed):
+    forget_amounts(run.path)
+    told = feed.stats(0)
+    assert told["total"] == 10
+    assert told["steps"][0]["volume"] == 0.065
+    assert told["steps"][0]["liquid"] is None
+    assert told["steps"][0]["left"] == told["steps"][0]["came"] == 0
 
 
 def test_a_run_is_followed_from_before_its_beginning(tmp_path):

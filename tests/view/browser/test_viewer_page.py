@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 from PIL import Image
-from viewer_runs import begin_run, frame, write_run
+from viewer_runs import begin_run, forget_amounts, frame, write_run
 
 from glug.errors import InputError
 from glug.view.browser.chromium import chromium
@@ -144,9 +144,20 @@ def test_particles_slices_plots_and_parameters_are_shown(open_page, run):
     opened.page.wait_for_timeout(1500)
     assert opened.page.locator("#legend-name").inner_text() == "pressure [Pa]"
     assert np.abs(opened.picture() - plain).max(-1).mean() > 0.01
-    assert opened.page.locator("#plots canvas").count() == 3
+    # volume, energy, momentum, angular momentum, what left, iterations, seconds
+    assert opened.page.locator("#plots canvas").count() == 7
     assert "16 × 16 × 16" in opened.page.locator("#facts").inner_text()
     assert 'name = "falling-ball"' in opened.page.locator("#scene").text_content()
+    assert opened.complaints == []
+
+
+def test_steps_of_an_earlier_version_are_plotted_as_far_as_they_say(open_page, tmp_path):
+    old = write_run(tmp_path / "old")
+    forget_amounts(old.path)
+    opened = open_page(old.path)
+    opened.shows(3)
+    opened.page.wait_for_selector("#plots canvas")
+    assert opened.page.locator("#plots canvas").count() == 3
     assert opened.complaints == []
 
 

@@ -1,5 +1,6 @@
 """Run folders for the tests of the viewer: a ball of honey that falls past a paddle, without a simulation."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import surface_mesh
 from glug.output import RunFolder
 from glug.scene import load, to_toml
-from glug.simulation.frame import BodyPose, Frame, SolveStats, StepStats
+from glug.simulation.frame import Amounts, BodyPose, Frame, SolveStats, StepStats
 
 SCENE = {
     "name": "falling-ball",
@@ -72,7 +73,19 @@ def _step(step: int, index: int) -> StepStats:
     solve = SolveStats("jacobi-cg", 10, 7, 1e-6, 0.1, True)
     numbers = {"particles": 8, "cells": 4096, "liquid_volume": 0.065, "target_volume": 0.066, "max_speed": 0.5}
     seconds = {"sort": 0.25, "pressure": 0.5}
-    return StepStats(step, index, step / 48, 1 / 48, **numbers, seconds=seconds, solves={"pressure": solve})
+    found = {"seconds": seconds, "solves": {"pressure": solve}}
+    ball = Amounts(92.0, 11.5, 632.0, (0.0, -46.0, 0.0), (23.0, 0.0, -23.0))
+    left = {"bottom": Amounts(0.5), "sinks": Amounts(0.25)}
+    return StepStats(step, index, step / 48, 1 / 48, **numbers, **found, liquid=ball, left=left)
+
+
+def forget_amounts(path: Path) -> None:
+    """Make the run in a folder one of an earlier version, whose steps knew nothing of momentum and energy."""
+    lines = [json.loads(line) for line in (path / "stats.jsonl").read_text().splitlines()]
+    for line in lines:
+        for key in ("liquid", "came", "left", "by_stage"):
+            del line[key]
+    (path / "stats.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def begin_run(path: Path) -> RunFolder:

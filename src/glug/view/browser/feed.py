@@ -80,6 +80,9 @@ class Feed:
                     "time": r["time"],
                     "volume": r["liquid_volume"],
                     "target": r["target_volume"],
+                    "liquid": r.get("liquid"),  # there is none in runs of earlier versions
+                    "came": _mass(r.get("came", {})),
+                    "left": _mass(r.get("left", {})),
                     "seconds": sum(r.get("seconds", {}).values()),
                     "iterations": {name: solve["iterations"] for name, solve in r.get("solves", {}).items()},
                 }
@@ -157,6 +160,10 @@ class Feed:
         if self._described is None or self._described[0] != text:
             self._described = (text, describe(text))
         return self._described[1]
+
+
+def _mass(amounts: dict[str, dict[str, Any]]) -> float:
+    return sum(amount["mass"] for amount in amounts.values())
 
 
 def _range(values: np.ndarray) -> list[float] | None:

@@ -1,4 +1,4 @@
-// Small plots of the steps of a run: volume, iterations, seconds.
+// Small plots of the steps of a run: volume, energy, momentum, what came and left, iterations, seconds.
 
 import { uPlot } from "./vendor/three.js";
 import { short } from "./colours.js";
@@ -47,9 +47,39 @@ export class Plots {
       ["carried", steps.map((s) => s.target * factor), "#b8bbc0"],
       ["on the grid", steps.map((s) => s.volume * factor), COLOURS[0]],
     ]);
+    this.balance(x, steps);
     this.one("iterations", "iterations", x,
       solves.map((name, i) => [name, steps.map((s) => s.iterations[name] ?? null), COLOURS[i % 4]]));
     this.one("seconds", "seconds per step", x, [["seconds", steps.map((s) => s.seconds), COLOURS[1]]]);
+  }
+
+  // What the liquid has, and the mass that came and left so far. Runs of earlier versions say nothing of it.
+  balance(x, steps) {
+    if (!steps.some((s) => s.liquid)) return;
+    const of = (read) => steps.map((s) => (s.liquid ? read(s.liquid) : null));
+    this.measured("energy", "energy", [["mJ", 1e3], ["J", 1], ["kJ", 1e-3]], x, [
+      ["potential", of((l) => l.potential), "#b8bbc0"],
+      ["kinetic", of((l) => l.kinetic), COLOURS[0]],
+      ["both", of((l) => l.kinetic + l.potential), COLOURS[1]],
+    ]);
+    const parts = (key) => ["x", "y", "z"]
+      .map((name, a) => [name, of((l) => l[key][a]), COLOURS[a]])
+      .filter(([, values]) => values.some((value) => value));
+    this.measured("momentum", "momentum", [["g m/s", 1e3], ["kg m/s", 1]], x, parts("momentum"));
+    this.measured("angular", "angular momentum", [["g m²/s", 1e3], ["kg m²/s", 1]], x, parts("angular"));
+    const ways = ["came", "left"].filter((key) => steps.some((s) => s[key]));
+    const summed = (key) => { let sum = 0; return steps.map((s) => (sum += s[key])); };
+    this.measured("flux", "liquid so far", [["g", 1e3], ["kg", 1], ["t", 1e-3]], x,
+      ways.map((key, n) => [key, summed(key), COLOURS[n + 1]]));
+  }
+
+  // The series in the largest of the units in which the greatest value is above 1.
+  measured(key, title, units, x, series) {
+    if (!series.length) return;
+    const greatest = series.flatMap(([, values]) => values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const [unit, factor] = units.findLast(([, factor]) => greatest * factor >= 1) ?? units[0];
+    const scaled = series.map(([name, values, stroke]) => [name, values.map((v) => v === null ? null : v * factor), stroke]);
+    this.one(key, `${title} [${unit}]`, x, scaled);
   }
 
   one(key, title, x, series) {
@@ -57,6 +87,7 @@ export class Plots {
     const known = this.made.get(key);
     if (known && known.names === series.map(([name]) => name).join()) {
       known.plot.setData(data);
+      known.box.firstChild.firstChild.textContent = title;
     } else {
       known?.box.remove();
       const box = document.createElement("div");
@@ -87,7 +118,7 @@ export class Plots {
     return {
       width: WIDTH, height: HEIGHT, legend: { show: false }, padding: [6, 4, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
-      scales: { x: { time: false }, y: { range: (plot) => [0, 1.08 * largest(plot.data)] } },
+      scales: { x: { time: false }, y: { range: (plot) => limits(plot.data) } },
       axes: [{ ...axis, size: 18, space: 40 }, { ...axis, size: 40, space: 24, values: (_, ticks) => ticks.map(short) }],
       series: [{}, ...series.map(([label, , stroke]) => ({ label, stroke, width: 1.4, points: { show: false } }))],
       hooks: { draw: [(plot) => this.line(plot)] },
@@ -105,9 +136,16 @@ export class Plots {
   }
 }
 
+// From zero, or from below it where there are negative values.
+function limits([, ...series]) {
+  const values = series.flat().filter((value) => value !== null);
+  const below = values.filter((value) => value < 0).map((value) => -value), above = values.filter((value) => value > 0);
+  return [below.length ? -1.08 * largest(below) : 0, above.length || !below.length ? 1.08 * largest(above) : 0];
+}
+
 // The first steps of a run may compile kernels for a minute: the rarest few do not set the scale.
-function largest([, ...series]) {
-  const values = series.flat().filter((value) => value !== null).sort((a, b) => a - b);
+function largest(values) {
+  values.sort((a, b) => a - b);
   const most = values.at(-1) || 1, usual = values[Math.floor(0.97 * (values.length - 1))] || most;
   return most > 3 * usual ? 1.5 * usual : most;
 }
