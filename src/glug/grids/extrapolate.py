@@ -16,10 +16,10 @@ def extrapolate(field: np.ndarray, known: np.ndarray, layers: int) -> None:
 
 
 def extrapolate_linearly(field: np.ndarray, known: np.ndarray, layers: int) -> None:
-    """The same, where samples take the mean of the lines through the two nearest known samples along the axes.
+    """The same, where samples go on with the smaller slope of the three known samples next to them along the axes.
 
-    A linear field is continued exactly: beyond the surface of a liquid that turns, it turns on. Where no two known
-    samples lie in a row, it is the mean of the known neighbours.
+    A linear field is continued exactly: beyond the surface of a liquid that turns, it turns on. Where slopes change
+    their sign it is constant, and where no three known samples lie in a row, the mean of the known neighbours.
     """
     _layers(kernels.spread_linearly, field, known, layers)
 
