@@ -140,6 +140,9 @@ BENCHES: Mapping[str, Entry] = {
     "memory": Entry(
         "glug.studies.bench.memory", "whole runs: peak memory beside the budget and what glug check predicts"
     ),
+    "octree-tree": Entry(
+        "glug.studies.bench.octree_tree", "the sparse linear octree: seconds and bytes per leaf, neighbours by pointers"
+    ),
     "octree-viscosity": Entry(
         "glug.studies.bench.solves.octree_viscosity",
         "a viscous solve of several scenes on the regular grid and on octrees",
