@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from meshes import EVERY_MESH, GRIDS, MESHES, TREES, WITH_STRAINS
+from meshes import EVERY_MESH, GRIDS, MESHES, SIMPLICES, TREES, WITH_STRAINS
 from stretched import Stretched
 
 from glug.grids.mesh import (
@@ -69,7 +69,7 @@ def test_what_leaves_a_cell_enters_its_neighbour(mesh):
     assert np.abs(flow[within(mesh.face_position)]).max() < 1e-14
 
 
-@pytest.mark.parametrize("name", [*GRIDS, "triangles"])
+@pytest.mark.parametrize("name", [*GRIDS, *SIMPLICES])
 def test_rigid_motion_has_no_divergence(name):
     mesh = MESHES[name]()
     assert np.abs((mesh.D @ face_velocities(mesh, rigid))[within(mesh.cell_position)]).max() < 1e-12

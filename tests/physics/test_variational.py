@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from meshes import EVERY_MESH, GRIDS, MESHES, TREES, WITH_STRAINS
+from meshes import EVERY_MESH, GRIDS, MESHES, SIMPLICES, TREES, WITH_STRAINS
 
 from glug.errors import InputError, SolverError
 from glug.geometry.exact_fractions import ball_fraction
@@ -75,7 +75,7 @@ on_every_geometry = pytest.mark.parametrize(
     ("problem", "name"),
     [(p, name) for p in EVERY_PHYSICS for name in GRIDS]
     + [(p, name) for p in VISCOSITIES for name in TREES]
-    + [(p, "triangles") for p in PLAIN_PRESSURES],
+    + [(p, name) for p in PLAIN_PRESSURES for name in SIMPLICES],
 )
 def test_rigid_motion_of_a_free_blob_is_kept(problem, name):
     assert exactness.change_of_rigid_motion(problem, MESHES[name](Blob())) < 1e-11

@@ -49,20 +49,28 @@ class Boxes:
 
 
 def linear_fraction(values: np.ndarray) -> np.ndarray:
-    """The part of a segment or triangle where the linear function with these values (2 or 3, n) is negative."""
+    """The part of a segment, triangle or tetrahedron where the linear function with these values (k, n) is negative."""
     v = np.sort(values, axis=0)
-    low, high = v[0], v[-1]
-    cut = (low < 0) & (high >= 0)
-    safe = np.where(cut, v, np.linspace(-1.0, 1.0, len(v))[:, None])
-    low, high, middle = safe[0], safe[-1], safe[len(v) // 2]
+    cut = (v[0] < 0) & (v[-1] >= 0)
+    v = np.where(cut, v, np.linspace(-1.0, 1.0, len(v))[:, None])
+    low, high, middle = v[0], v[-1], v[len(v) // 2]
     if len(v) == 2:
         part = low / (low - high)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            one = low**2 / ((low - middle) * (low - high))
-            two = 1.0 - high**2 / ((high - low) * (high - middle))
-        part = np.where(middle < 0, two, one)
-    return np.where(cut, part, (v[-1] < 0).astype(float))
+            one = np.prod([low / (low - other) for other in v[1:]], axis=0)
+            rest = np.prod([high / (high - other) for other in v[:-1]], axis=0)
+            part = np.where(middle < 0, 1.0 - rest, one)
+            if len(v) == 4:
+                part = np.where((v[1] < 0) & (v[2] >= 0), _two_of_four(v), part)
+    return np.where(cut, part, (values.max(axis=0) < 0).astype(float))
+
+
+def _two_of_four(v: np.ndarray) -> np.ndarray:
+    """The part of a tetrahedron that is negative where two ascending values are: three parts at its first corner."""
+    a, b, c, d = v
+    ac, ad, bc, bd = a / (a - c), a / (a - d), b / (b - c), b / (b - d)
+    return bc * bd + ac * ad * (1.0 - bc) + ad * bc * (1.0 - bd)
 
 
 def side_fraction(middle: np.ndarray, size: np.ndarray, axis: int, distance: Distance) -> np.ndarray:
