@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from glug.errors import MeshError
+from glug.errors import MeshError, shown_path
 
 FORMATS = (".obj", ".ply", ".stl")
 LATTICE = 48
@@ -80,10 +80,14 @@ class ClosedMesh:
 
 def read_mesh(path: Path) -> ClosedMesh:
     """The mesh in an OBJ, PLY or STL file; MeshError when it is missing, empty or not closed."""
-    if not path.is_file():
-        raise MeshError(f"{path}: mesh file not found")
+    try:
+        there = path.is_file()
+    except OSError:  # a name that no file can have
+        there = False
+    if not there:
+        raise MeshError(f"{shown_path(path)}: mesh file not found")
     if path.suffix.lower() not in FORMATS:
-        raise MeshError(f"{path}: unknown mesh format '{path.suffix}'; valid: {', '.join(FORMATS)}")
+        raise MeshError(f"{shown_path(path)}: unknown mesh format '{path.suffix}'; valid: {', '.join(FORMATS)}")
     return _read(path, path.stat().st_mtime_ns)
 
 
@@ -96,16 +100,16 @@ def _read(path: Path, _modified: int) -> ClosedMesh:
         vertices, triangles = np.asarray(loaded.vertices), np.asarray(loaded.faces)
     except Exception as error:  # each format's reader raises its own kinds
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise MeshError(f"{path}: cannot be read as a mesh ({reason})") from None
+        raise MeshError(f"{shown_path(path)}: cannot be read as a mesh ({reason})") from None
     if len(triangles) == 0:
-        raise MeshError(f"{path}: the mesh is empty; it needs triangles that enclose a volume")
+        raise MeshError(f"{shown_path(path)}: the mesh is empty; it needs triangles that enclose a volume")
     if not np.isfinite(vertices).all():
-        raise MeshError(f"{path}: the mesh has vertices that are not finite")
+        raise MeshError(f"{shown_path(path)}: the mesh has vertices that are not finite")
     vertices, triangles = weld(vertices, triangles)
     holes = count_holes(triangles)
     if holes or len(triangles) == 0:
         plural = "hole" if holes == 1 else "holes"
-        raise MeshError(f"{path}: the mesh is not closed; it has {holes} {plural}, fill them before import")
+        raise MeshError(f"{shown_path(path)}: the mesh is not closed; it has {holes} {plural}, fill them before import")
     if _volume(vertices, triangles) < 0.0:
         triangles = triangles[:, ::-1]
     return ClosedMesh(vertices, triangles)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, field_validator, model_serializer, model_validator
 
+from glug.errors import shown
 from glug.scene.materials import MATERIALS
 from glug.scene.model import Colour, Fraction, Model, NonNegative, Number, Positive, fail, nearest
 from glug.scene.shapes.primitives import Direction
@@ -61,7 +62,7 @@ class TemperatureViscosity(Model):
 def _named_axis(value: Any) -> Any:
     names = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     if isinstance(value, str) and value not in names:
-        raise fail(f"must be 'x', 'y', 'z' or a vector, got {value!r}")
+        raise fail(f"must be 'x', 'y', 'z' or a vector, got {shown(value)}")
     return names[value] if isinstance(value, str) else value
 
 
@@ -86,7 +87,7 @@ def _wrap_number(value: Any) -> Any:
     if isinstance(value, (Mapping, Model)):
         return value
     if isinstance(value, (str, bool)) or not np.isscalar(value):
-        raise fail(f"must be a number [Pa s] or a table with kind = 'temperature' or 'position', got {value!r}")
+        raise fail(f"must be a number [Pa s] or a table with kind = 'temperature' or 'position', got {shown(value)}")
     return {"kind": "constant", "value": value}
 
 
@@ -117,9 +118,9 @@ class Liquid(Model):
                 raise fail(f"needs {' and '.join(missing)}, or material = one of {', '.join(MATERIALS)}")
             return data
         name = data["material"]
-        if name not in MATERIALS:
+        if not isinstance(name, str) or name not in MATERIALS:
             hint = nearest(str(name), list(MATERIALS))
-            raise fail(f"unknown material {name!r}{hint} (valid: {', '.join(MATERIALS)})", "material")
+            raise fail(f"unknown material {shown(name)}{hint} (valid: {', '.join(MATERIALS)})", "material")
         material = MATERIALS[name]
         values = {key: getattr(material, key) for key in ("density", "viscosity", "colour", "clarity")}
         return values | dict(data)

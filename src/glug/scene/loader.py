@@ -7,7 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from glug.errors import InputError, MeshError, SceneError
+from glug.errors import InputError, MeshError, SceneError, sentence, shown, shown_path
+from glug.scene import door
 from glug.scene.schema import Scene
 
 LIBRARY = files("glug.scene") / "library"
@@ -23,17 +24,19 @@ def load(what: "str | Path | Mapping[str, Any] | Scene", overrides: Mapping[str,
             return what
         origin, data = what.name, _editable(what.model_dump(by_alias=True, exclude_none=True))
     elif isinstance(what, Mapping):
-        origin, data = str(what.get("name", "scene")), _editable(what)
+        door.check(what)
+        origin, data = shown_path(str(what.get("name", "scene"))), _editable(what)
     else:
         origin, data = _read(what)
     try:
         for key, value in (overrides or {}).items():
             _override(data, key, value)
+        door.check(data)
         return Scene(**data)
     except MeshError as error:
-        raise MeshError(f"{origin}: {error}") from None
+        raise MeshError(sentence(f"{origin}: {error}")) from None
     except SceneError as error:
-        raise SceneError(f"{origin}: {error}") from None
+        raise SceneError(sentence(f"{origin}: {error}")) from None
 
 
 def scenes() -> list[tuple[str, str]]:
@@ -51,10 +54,10 @@ def parse_override(text: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     key, value = key.strip(), value.strip()
     if not separator or not key or not value:
-        raise InputError(f"'{text}' is not of the form key=value, such as domain.resolution=96")
+        raise InputError(f"{shown(text)} is not of the form key=value, such as domain.resolution=96")
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return key, value
 
 
@@ -74,20 +77,18 @@ def _read(what: str | Path) -> tuple[str, dict[str, Any]]:
     if str(what) in names:
         return str(what), {"name": str(what)} | tomllib.loads(library_text(str(what)))
     path = Path(what)
-    if path.suffix != ".toml" and not path.is_file():
+    if path.suffix != ".toml" and not door.is_file(path):
         close = difflib.get_close_matches(str(what), names, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(close)}?" if close else f"the library has {', '.join(names)}"
-        raise SceneError(f"{what}: no such scene in the library and no such file; {hint}")
+        raise SceneError(f"{shown_path(what)}: no such scene in the library and no such file; {hint}")
+    origin = shown_path(path)
+    text = door.read_text(path)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SceneError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SceneError(f"{path}: cannot be read as text ({error})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SceneError(f"{path}: not valid TOML: {error}") from None
-    _resolve_files(data, path.resolve().parent)
-    return str(path), {"name": path.stem} | data
+        data = door.parse(text)
+        _resolve_files(data, path.resolve().parent)
+    except SceneError as error:
+        raise SceneError(f"{origin}: {error}") from None
+    return origin, {"name": path.stem} | data
 
 
 def _resolve_files(node: Any, folder: Path) -> None:
@@ -96,7 +97,7 @@ def _resolve_files(node: Any, folder: Path) -> None:
         if node.get("kind") == "mesh" and isinstance(node.get("file"), str):
             node["file"] = str(folder / node["file"])
         if isinstance(node.get("files"), str) and "*" in node["files"]:
-            node["files"] = sorted(str(path) for path in folder.glob(node["files"]))
+            node["files"] = door.matching_files(node["files"], folder)
         elif isinstance(node.get("files"), list):
             node["files"] = [str(folder / name) if isinstance(name, str) else name for name in node["files"]]
         for value in node.values():
@@ -116,6 +117,8 @@ def _editable(node: Any) -> Any:
 def _override(data: dict[str, Any], key: str, value: Any) -> None:
     """Set one value by dotted key; missing tables are made, list entries are addressed by number."""
     *parents, last = key.split(".")
+    if len(parents) > door.DEEPEST:
+        raise SceneError(f"{shown_path(key)}: a key of more than {door.DEEPEST} parts")
     node: Any = data
     for part in parents:
         if isinstance(node, dict):

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from glug.errors import shown, shown_path
 from glug.scene.model import nearest
 
 EXPECTED = {
@@ -24,7 +25,7 @@ def one_line(error: ValidationError, data: Any) -> str:
     """The first error in words, and how many more there are."""
     errors = error.errors(include_url=False)
     first, more = errors[0], len(errors) - 1
-    key = dotted_key(first, data)
+    key = shown_path(dotted_key(first, data))
     text = f"{key}: {reason(first)}" if key else reason(first)
     return f"{text} (and {more} more)" if more else text
 
@@ -59,10 +60,10 @@ def reason(error: Any) -> str:
     if kind == "missing":
         return "missing, but required"
     if kind == "literal_error":
-        return f"{value!r} is not valid; valid: {context['expected']}"
+        return f"{shown(value)} is not valid; valid: {context['expected']}"
     if kind == "union_tag_invalid":
         tags = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
-        return f"unknown kind '{context['tag']}'{nearest(context['tag'], tags)} (valid: {', '.join(tags)})"
+        return f"unknown kind {shown(context['tag'])}{nearest(context['tag'], tags)} (valid: {', '.join(tags)})"
     if kind == "union_tag_not_found":
         return 'needs a kind, as in { kind = "..." }'
     if kind == "finite_number":
@@ -72,9 +73,9 @@ def reason(error: Any) -> str:
         word = "at least" if kind == "too_short" else "at most"
         return f"needs {word} {bound} entries, got {context['actual_length']}"
     if kind == "int_from_float":
-        return f"must be a whole number, got {value!r}"
+        return f"must be a whole number, got {shown(value)}"
     expected = EXPECTED.get(kind.split("_")[0]) if kind.endswith(("_type", "_parsing")) else None
     if expected:
-        return f"must be {expected}, got {value!r}"
+        return f"must be {expected}, got {shown(value)}"
     text = error["msg"].replace("Input should be", "must be")
-    return f"{text}, got {value!r}"
+    return f"{text}, got {shown(value)}"

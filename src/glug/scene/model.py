@@ -8,10 +8,12 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from glug.errors import shown
+
 
 def nearest(word: str, known: list[str]) -> str:
     """'; did you mean ...?' when one of the known words is close, else ''."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word[:40], known, n=1, cutoff=0.5)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
@@ -42,13 +44,13 @@ def _plain_number(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (str, bytes, bool)):
-        raise fail(f"must be a number, got {value!r}")
+        raise fail(f"must be a number, got {shown(value)}")
     return value
 
 
 def _plain_count(value: Any) -> Any:
     if isinstance(value, (str, bytes, bool)):
-        raise fail(f"must be a whole number, got {value!r}")
+        raise fail(f"must be a whole number, got {shown(value)}")
     return _plain_number(value)
 
 
@@ -67,7 +69,7 @@ def two_or_three(value: Any) -> Any:
     """For vectors of a 2D or a 3D scene."""
     value = _plain_list(value)
     if not isinstance(value, (list, tuple)):
-        raise fail(f"must be a list of 3 numbers (or 2 in a 2D scene), got {value!r}")
+        raise fail(f"must be a list of 3 numbers (or 2 in a 2D scene), got {shown(value)}")
     if len(value) not in (2, 3):
         raise fail(f"needs 3 numbers (or 2 in a 2D scene), got {len(value)}")
     return value
@@ -91,7 +93,7 @@ def _slip_length(value: Any) -> Any:
     value = float("inf") if isinstance(value, str) and value == "free" else value
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not value >= 0.0:
-        raise fail(f"must be a length of at least 0 (no-slip), or 'free', got {value!r}")
+        raise fail(f"must be a length of at least 0 (no-slip), or 'free', got {shown(value)}")
     return value
 
 

@@ -12,6 +12,7 @@ from glug.scene.body_checks import check_bodies
 from glug.scene.liquids import Liquid
 from glug.scene.messages import one_line
 from glug.scene.model import Count, Model, NonNegative, Positive, SlipLength, Vector, fail, nearest, two_or_three
+from glug.scene.number_checks import check_numbers
 from glug.scene.settings import BEYOND_A_MATRIX, PRESSURE_TAKES, Camera, Output, Solver, Surface, quoted
 
 LONGEST_NAME = 100
@@ -102,9 +103,9 @@ class Time(Model):
     """Frames and steps."""
 
     fps: Positive = Field(default=24.0, description="frames per second [1/s]")
-    frames: Count = Field(default=48, ge=0, description="frames after the initial one")
-    cfl: Positive = Field(default=2.0, description="cells the liquid may cross in one step")
-    max_substeps: Count = Field(default=32, ge=1, description="steps a frame may take at most")
+    frames: Count = Field(default=48, ge=0, le=10_000_000, description="frames after the initial one")
+    cfl: Positive = Field(default=2.0, le=64, description="cells the liquid may cross in one step")
+    max_substeps: Count = Field(default=32, ge=1, le=1_000_000, description="steps a frame may take at most")
 
     @property
     def duration(self) -> float:
@@ -128,7 +129,7 @@ class Scene(Model):
     domain: Domain
     time: Time = Time()
     gravity: Vector = Field(default=(0.0, -9.81, 0.0), description="acceleration [m/s2]")
-    seed: Count = Field(default=0, ge=0, description="seed of everything random")
+    seed: Count = Field(default=0, ge=0, le=2**62, description="seed of everything random")
     liquids: Annotated[dict[str, Liquid], Field(min_length=1, description="liquids by name")]
     volumes: tuple[Volume, ...] = ()
     sources: tuple[Source, ...] = ()
@@ -148,6 +149,7 @@ class Scene(Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Scene":
+        check_numbers(self)
         self._check_densities()
         self._check_names()
         if self.solver.viscosity == "octree" and self.domain.dim == 2:

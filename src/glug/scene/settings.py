@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from glug.errors import shown
 from glug.scene.model import Count, Fraction, Model, NonNegative, Positive, Vector, fail
 
 
@@ -22,7 +23,7 @@ def _gain(value: Any) -> Any:
 def _tile_size(value: Any) -> Any:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if value != "whole" and not (whole and (value == 0 or 4 <= value <= 128)):
-        raise fail(f"must be 0 (no tiles), 4 to 128 cells (16 and 32 are usual) or 'whole', got {value!r}")
+        raise fail(f"must be 0 (no tiles), 4 to 128 cells (16 and 32 are usual) or 'whole', got {shown(value)}")
     return value
 
 
@@ -57,7 +58,7 @@ class SolverNames:
     def check(self, value: Any) -> Any:
         names = [*self.built_in, *self.registered]
         if value not in names:
-            raise fail(f"{value!r} is not valid; valid: {quoted(names)}")
+            raise fail(f"{shown(value)} is not valid; valid: {quoted(names)}")
         return value
 
 
@@ -135,7 +136,7 @@ class Output(Model):
     budget: bool = Field(default=False, strict=True, description="write what every stage of a step changes")
     preview: bool = Field(default=True, strict=True, description="write a picture per frame")
     preview_every: Count = Field(default=1, ge=1, description="frames from one picture to the next")
-    preview_size: tuple[Annotated[Count, Field(ge=16)], Annotated[Count, Field(ge=16)]] = Field(
+    preview_size: tuple[Annotated[Count, Field(ge=16, le=8192)], Annotated[Count, Field(ge=16, le=8192)]] = Field(
         default=(640, 360), description="width and height [pixels]"
     )
 

@@ -9,6 +9,7 @@ from glug.particles.seeding import Lattice, fill_region, seed_region
 from glug.particles.storage import Particles
 from glug.scene.bodies import Solid
 from glug.scene.schema import SIDES
+from glug.scene.shapes.transform import moved_bounds
 from glug.simulation.setting import Setting
 from glug.simulation.state import State
 
@@ -68,9 +69,12 @@ def pour(setting: Setting, state: State, dt: float) -> None:
         if state.emitted_to < source.start:  # it opens: all that is in it is new
             layers.insert(0, (source.start, math.inf))
         R, x = source.motion.pose(t)
+        domain = moved_bounds((setting.scene.domain.lower, setting.scene.domain.upper), R.T, -R.T @ x)
         for when, elapsed in layers:
-            points = _layer(setting, source, relative, when - source.start, elapsed, number)
-            points += relative * (t - when)
+            ahead = relative * (t - when)
+            room = domain[0] - ahead, domain[1] - ahead  # what begins elsewhere does not end in the domain
+            points = _layer(setting, source, relative, when - source.start, elapsed, number, room)
+            points += ahead
             world = points @ R.T + x
             world = world[_admissible(setting, world, setting.solids_with(state.bodies), t)]
             _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
@@ -79,8 +83,11 @@ def pour(setting: Setting, state: State, dt: float) -> None:
     state.emitted_to = t
 
 
-def _layer(setting, source, relative, since, elapsed, number):  # type: ignore[no-untyped-def]
-    """Points, in the source's own frame, that are in its shape `since` its start and were not `elapsed` before."""
+def _layer(setting, source, relative, since, elapsed, number, room):  # type: ignore[no-untyped-def]
+    """Points, in the source's own frame, that are in its shape `since` its start and were not `elapsed` before.
+
+    Only those in the box `room`.
+    """
     shift = relative * since
 
     def distance(points: np.ndarray) -> np.ndarray:
@@ -93,9 +100,8 @@ def _layer(setting, source, relative, since, elapsed, number):  # type: ignore[n
     domain, seed = setting.scene.domain, setting.scene.seed + 101 * (number + 1)
     # The lattice is anchored at the domain and shifted with the flow.
     lattice = Lattice(domain.lower + shift, setting.dx, setting.per_cell, setting.dim, seed)
-    if not np.isfinite(box).all():
-        box = (domain.lower - lattice.spacing, domain.upper + lattice.spacing)
-    return seed_region(distance, box[0], box[1], lattice)
+    lower, upper = np.maximum(box[0], room[0] - lattice.spacing), np.minimum(box[1], room[1] + lattice.spacing)
+    return seed_region(distance, lower, upper, lattice)
 
 
 def _drive(setting: Setting, particles: Particles, source, t: float) -> None:  # type: ignore[no-untyped-def]

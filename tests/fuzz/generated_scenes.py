@@ -1,0 +1,229 @@
+"""Scenes as a stranger might write them: those of the library with a few mistakes, extremes and attacks in them.
+
+`scene_text(seed)` is the same text for the same seed, whatever ran before.
+"""
+
+import copy
+import random
+import tomllib
+from typing import Any
+
+from glug.scene.loader import library_text, scenes
+
+NUMBERS = [0, 1, -1, 2, 3, 7, 24, 0.5, -0.0, 1e-3, 1e-9, 1e-30, 1e-300, 5e-324, 1e3, 1e6, 1e9, 1e12, 1e30, 1e100, 1e300]
+NUMBERS += [-1e-9, -1e9, -1e300, float("inf"), float("-inf"), float("nan"), 2**31, 2**63 - 1, 2**63, 2**64, 10**30]
+TEXTS = [
+    "",
+    " ",
+    ".",
+    "..",
+    "../up",
+    "/any/absolute",
+    "a/b",
+    "x\0y",
+    "[/]",
+    "[red]",
+    "a\nb",
+    "é" * 3,
+    "a" * 300,
+    "a" * 5000,
+]
+TEXTS += [
+    "*",
+    "a**b",
+    "**/*",
+    "/*",
+    "../*",
+    "*/*",
+    "nope.obj",
+    "nope.stl",
+    "water",
+    "honey",
+    "free",
+    "inf",
+    "%s",
+    "{}",
+    "\\",
+]
+KEYS = [
+    "",
+    "kind",
+    "name",
+    "shape",
+    "file",
+    "files",
+    "size",
+    "a b",
+    "x" * 200,
+    "material",
+    "density",
+    "viscosity",
+    "[/]",
+]
+KINDS = [
+    "box",
+    "sphere",
+    "cylinder",
+    "capsule",
+    "cone",
+    "torus",
+    "plane",
+    "half-space",
+    "text",
+    "mesh",
+    "union",
+    "shell",
+]
+KINDS += ["intersection", "difference", "smooth-union", "static", "linear", "rotation", "oscillation", "keyframes"]
+KINDS += ["constant", "temperature", "position"]
+SOLVER = {
+    "solver.air": ["vacuum", "constraint", "affine", "two-phase"],
+    "solver.coupling": ["split", "stokes"],
+    "solver.viscosity": ["auto", "multigrid", "octree", "jacobi-cg", "laplacian", "reference", "none"],
+    "solver.pressure": ["multigrid", "jacobi-cg", "ic-cg", "reference"],
+    "solver.transfer": ["auto", "apic", "flip"],
+    "solver.tiles": [0, 8, 16, "whole"],
+    "domain.walls": ["sticking", "separating"],
+    "domain.sides": ["closed", "slip", "open"],
+    "domain.slip_length": [0, 0.01, "free"],
+    "time.cfl": [0.1, 0.5, 1, 4, 20],
+    "surface.resolution": [1, 2, 3],
+    "seed": [0, 1, 2**62],
+}
+
+
+def scene_data(seed: int, mistakes: int | None = None) -> dict[str, Any]:
+    """A scene of the library with some changes (none to five unless told)."""
+    chance = random.Random(seed)
+    name, _ = chance.choice(scenes())
+    data = tomllib.loads(library_text(name))
+    data.setdefault("name", name)
+    for _ in range(chance.randrange(3)):
+        key, values = chance.choice(sorted(SOLVER.items()))
+        *parents, last = key.split(".")
+        table = data
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[last] = copy.copy(chance.choice(values))
+    for _ in range(chance.choice([0, 1, 1, 2, 3, 5]) if mistakes is None else mistakes):
+        _spoil(chance, data)
+    return data
+
+
+def scene_text(seed: int) -> str:
+    """A scene file; one in eight is broken as text too."""
+    chance = random.Random(f"text {seed}")
+    text = "".join(f"{_key(key)} = {_value(value)}\n" for key, value in scene_data(seed).items())
+    if chance.random() < 0.875:
+        return text
+    return chance.choice([_cut, _swapped, _deep_list, _deep_table, _long_number, _long_key, _twice])(chance, text)
+
+
+def _places(node: Any) -> list[tuple[Any, Any]]:
+    """(container, key) of every value."""
+    found: list[tuple[Any, Any]] = []
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        for key in list(here) if isinstance(here, dict) else range(len(here)):
+            found.append((here, key))
+            if isinstance(here[key], (dict, list)):
+                stack.append(here[key])
+    return found
+
+
+def _spoil(chance: random.Random, data: dict[str, Any]) -> None:
+    here, key = chance.choice(_places(data))
+    value = here[key]
+    what = chance.randrange(10)
+    if what <= 3 and isinstance(value, (int, float)) and not isinstance(value, bool):
+        here[key] = (
+            value * chance.choice([-1, 0, 0.1, 10, 1e3, 1e-3, 1e6, 1e12, 1e-12]) if what < 2 else _number(chance)
+        )
+    elif what == 4 and isinstance(value, str):
+        here[key] = chance.choice(KINDS if key == "kind" else TEXTS)
+    elif what == 5:
+        del here[key]
+    elif what == 6:
+        here[key] = _anything(chance)
+    elif what == 7 and isinstance(here, dict):
+        here[chance.choice(KEYS)] = _anything(chance)
+    elif what == 8 and isinstance(here, list):
+        here.insert(chance.randrange(len(here) + 1), copy.deepcopy(value))
+    elif what == 9:
+        other, at = chance.choice(_places(data))
+        here[key] = copy.deepcopy(other[at])
+    else:
+        here[key] = _number(chance)
+
+
+def _number(chance: random.Random) -> float:
+    return (
+        chance.choice(NUMBERS) if chance.random() < 0.7 else chance.uniform(-2.0, 2.0) * 10.0 ** chance.randint(-8, 8)
+    )
+
+
+def _anything(chance: random.Random) -> Any:
+    makers = [
+        lambda: _number(chance),
+        lambda: chance.choice(TEXTS),
+        lambda: chance.choice([True, False]),
+        lambda: [_number(chance) for _ in range(chance.randrange(5))],
+        list,
+        dict,
+        lambda: {"kind": chance.choice(KINDS), "centre": [0.1, 0.1, 0.1], "radius": _number(chance)},
+        lambda: {"kind": "mesh", "file": chance.choice(TEXTS)},
+        lambda: {"files": chance.choice(TEXTS), "fps": 24},
+        lambda: [{"a": [[]]}],
+    ]
+    return chance.choice(makers)()
+
+
+def _key(key: str) -> str:
+    return _value(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\u{ord(c):04x}" for c in value) + '"'
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    return "[" + ", ".join(map(_value, value)) + "]"
+
+
+def _cut(chance: random.Random, text: str) -> str:
+    return text[: chance.randrange(len(text))]
+
+
+def _swapped(chance: random.Random, text: str) -> str:
+    letters = list(text)
+    for _ in range(chance.randint(1, 8)):
+        letters[chance.randrange(len(letters))] = chance.choice("[]{}=\"\n.,#'\x00\x7f0e-")
+    return "".join(letters)
+
+
+def _deep_list(chance: random.Random, text: str) -> str:
+    depth = chance.choice([40, 400, 20_000])
+    return text + f"deep = {'[' * depth}{']' * depth}\n"
+
+
+def _deep_table(chance: random.Random, text: str) -> str:
+    depth = chance.choice([40, 400, 3000])
+    shape = '{ kind = "shell", thickness = 0.1, part = ' * depth + '{ kind = "mesh", file = "x.obj" }' + " }" * depth
+    return text + f'[[solids]]\nname = "deep"\nshape = {shape}\n'
+
+
+def _long_number(chance: random.Random, text: str) -> str:
+    return text + f"seed2 = {'9' * chance.choice([30, 4301, 100_000])}\n"
+
+
+def _long_key(chance: random.Random, text: str) -> str:
+    return text + ".".join(["a"] * chance.choice([50, 2000, 20_000])) + " = 1\n"
+
+
+def _twice(chance: random.Random, text: str) -> str:
+    return text + text

@@ -1,0 +1,66 @@
+"""Scenes that a stranger might write are loaded, or refused by one short sentence, in bounded time.
+
+`GLUG_FUZZ=20000 pytest tests/fuzz` looks at more of them (`make soak` does); `GLUG_FUZZ_SEED` says where to begin.
+"""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from generated_scenes import scene_text
+
+import glug
+from glug.errors import GlugError
+from glug.simulation.forecast import forecast
+
+COUNT = int(os.environ.get("GLUG_FUZZ", "300"))
+FIRST = int(os.environ.get("GLUG_FUZZ_SEED", "0"))
+LONGEST = 10  # [s]
+LONGEST_MESSAGE = 300  # characters
+
+
+class Late(BaseException):
+    """Not an Exception: nothing on the way may catch it."""
+
+
+def _late(*_: object) -> None:
+    raise Late
+
+
+def outcome(path: Path) -> str:
+    """'valid', 'refused', or what should not have happened."""
+    before = signal.signal(signal.SIGALRM, _late)
+    signal.alarm(LONGEST)
+    try:
+        forecast(glug.load(path))
+        return "valid"
+    except GlugError as error:
+        text = str(error)
+        if error.exit_code != 2 or "\n" in text or len(text) > LONGEST_MESSAGE:
+            return f"a message of {len(text)} characters, exit code {error.exit_code}: {text!r:.200}"
+        return "refused"
+    except Late:
+        return f"not done after {LONGEST} s"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_generated_scenes_are_valid_or_refused_in_one_sentence(tmp_path):
+    outcomes = {}
+    for seed in range(FIRST, FIRST + COUNT):
+        path = tmp_path / "scene.toml"
+        path.write_text(scene_text(seed), encoding="utf-8")
+        outcomes[seed] = outcome(path)
+    odd = {seed: what for seed, what in outcomes.items() if what not in ("valid", "refused")}
+    assert not odd
+    # The generator makes both kinds, or this test shows nothing.
+    assert min(list(outcomes.values()).count(kind) for kind in ("valid", "refused")) > COUNT / 20
+
+
+def test_the_generator_repeats_itself():
+    assert scene_text(7) == scene_text(7) != scene_text(8)
