@@ -11,6 +11,7 @@ from glug.jit import kernel, prange
 
 HEAD = np.int64(4)
 LANES = np.int64(16)  # float32 in the widest registers
+LINES = TILE * TILE  # rows of a block
 
 
 @kernel(inline=True)
@@ -25,6 +26,15 @@ def inner_row(blocks, t, i, j, shape):
     """The same without the outermost cells of a window of `shape`."""
     k0, k1 = row_range(blocks, t, i, j)
     return max(k0, np.uint64(1)), min(k1, np.uint64(shape[2] - 1))
+
+
+@kernel(inline=True)
+def inner_line(blocks, t, n, shape):
+    """Row n of the LINES of block t: i, j and bounds along z, without the outermost cells of a window of `shape`."""
+    i, j = np.int64(blocks[t, 0]) + n // TILE, np.int64(blocks[t, 1]) + n % TILE
+    k0, k1 = inner_row(blocks, t, i, j, shape)
+    inside = 0 < i < shape[0] - 1 and 0 < j < shape[1] - 1
+    return np.uint64(i), np.uint64(j), k0, k1 if inside else k0
 
 
 @kernel(parallel=True)

@@ -19,6 +19,14 @@ def inside(i, n, weight):
     return np.uint64(min(max(i, 0), n - 1)), weight if 0 <= i < n else ZERO
 
 
+@kernel(inline=True)
+def begin_row(row, k0, k1, lowest, nk):
+    """Clear the row that gathers for the coarse samples k0 .. k1; the fine samples of lowest .. nk that count there."""
+    for k in range(k0 + k0, k1 + k1 + ONE + ONE):
+        row[k] = ZERO
+    return np.uint64(min(max(np.int64(k0) * 2 - 3, lowest), nk)), np.uint64(min(np.int64(k1) * 2 - 1, nk))
+
+
 @kernel(parallel=True)
 def coarsen(fine, weights_i, weights_j, weights_k, mask, coarse, blocks):
     """coarse[I] = sum over o of weights[o] fine[2 I - 3 + o] along every axis, o = 0..3.
@@ -36,10 +44,7 @@ def coarsen(fine, weights_i, weights_j, weights_k, mask, coarse, blocks):
                 k0, k1 = row_range(blocks, t, ci, cj)
                 if k1 <= k0:
                     continue
-                first = np.uint64(min(max(np.int64(k0) * 2 - 3, 0), nk))
-                last = np.uint64(min(np.int64(k1) * 2 - 1, nk))
-                for k in range(k0 + k0, k1 + k1 + ONE + ONE):
-                    row[k] = ZERO
+                first, last = begin_row(row, k0, k1, 0, nk)
                 ja, wa = inside(2 * np.int64(cj) - 3, nj, weights_j[0])
                 jb, wb = inside(2 * np.int64(cj) - 2, nj, weights_j[1])
                 jc, wc = inside(2 * np.int64(cj) - 1, nj, weights_j[2])

@@ -96,9 +96,14 @@ def scatter(x, y, z, value, ax, ay, az, mass, field, weight):
 
 
 @kernel(inline=True)
-def dealt(s, count):
-    """Threads take contiguous ranges of s: deal the slabs out alternately, so that each gets its share."""
-    return 2 * s if 2 * s < count else 2 * (s - (count + 1) // 2) + 1
+def slab_of(s, count, colour, ni):
+    """First and last layer of slab s out of `count` of a colour, in a grid of `ni` layers.
+
+    Threads take contiguous ranges of s: slabs are dealt out alternately, so that each gets its share.
+    """
+    dealt = 2 * s if 2 * s < count else 2 * (s - (count + 1) // 2) + 1
+    first = (2 * dealt + colour) * SLAB
+    return first, min(first + SLAB, ni)
 
 
 @kernel(parallel=True)
@@ -112,8 +117,7 @@ def to_grid(position, velocity, affine, mass, start, shape, corner, inverse, u, 
     for colour in range(2):
         count = (slabs + 1 - colour) // 2
         for s in prange(count):
-            first = (2 * dealt(np.int64(s), count) + colour) * SLAB
-            last = min(first + SLAB, ni)
+            first, last = slab_of(np.int64(s), count, colour, ni)
             for n in range(start[first * nj * nk], start[last * nj * nk]):
                 x = (position[n, 0] - corner[0]) * inverse
                 y = (position[n, 1] - corner[1]) * inverse
@@ -173,8 +177,7 @@ def to_cells(position, value, start, shape, corner, inverse, out):
     for colour in range(2):
         count = (slabs + 1 - colour) // 2
         for s in prange(count):
-            first = (2 * dealt(np.int64(s), count) + colour) * SLAB
-            last = min(first + SLAB, ni)
+            first, last = slab_of(np.int64(s), count, colour, ni)
             for n in range(start[first * nj * nk], start[last * nj * nk]):
                 x = (position[n, 0] - corner[0]) * inverse - half
                 y = (position[n, 1] - corner[1]) * inverse - half

@@ -116,20 +116,18 @@ def move_rigidly(position, velocity, affine, group, centre, shift, push, spin, d
 @kernel(parallel=True)
 def touched_parts(label, nodes, reach, touched):
     """touched[part] = 1 where a cell of a part is within `reach` [m] of a solid (`nodes`: distance at corners)."""
-    ni, nj, nk = label.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                part = label[i, j, k]
-                if part >= 0 and not touched[part]:
-                    near = nodes[i, j, k]
-                    for a in range(2):
-                        for b in range(2):
-                            for c in range(2):
-                                near = min(near, nodes[i + a, j + b, k + c])
-                    if near < reach:
-                        touched[part] = 1
+    ni, nj, _ = label.shape
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k, part in enumerate(label[i, j]):
+            if part >= 0 and not touched[part]:
+                near = nodes[i, j, k]
+                for a in range(2):
+                    for b in range(2):
+                        for c in range(2):
+                            near = min(near, nodes[i + a, j + b, k + c])
+                if near < reach:
+                    touched[part] = 1
 
 
 @kernel(parallel=True)

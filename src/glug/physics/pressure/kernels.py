@@ -42,16 +42,15 @@ def pressure_links(phi, liquid, ax, ay, az, lx, ly, lz, diagonal):
                     ly[i, j, k] = link_across(ay[i, j, k], phi[i, j - 1, k], p, liquid[i, j - 1, k], c)
                 if k > 0:
                     lz[i, j, k] = link_across(az[i, j, k], phi[i, j, k - 1], p, liquid[i, j, k - 1], c)
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                if liquid[i, j, k]:
-                    diagonal[i, j, k] = (
-                        lx[i, j, k] + lx[i + 1, j, k] + ly[i, j, k] + ly[i, j + 1, k] + lz[i, j, k] + lz[i, j, k + 1]
-                    )
-                else:
-                    diagonal[i, j, k] = np.float32(0.0)
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            if liquid[i, j, k]:
+                diagonal[i, j, k] = (
+                    lx[i, j, k] + lx[i + 1, j, k] + ly[i, j, k] + ly[i, j + 1, k] + lz[i, j, k] + lz[i, j, k + 1]
+                )
+            else:
+                diagonal[i, j, k] = np.float32(0.0)
 
 
 @kernel(parallel=True)
@@ -80,19 +79,18 @@ def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
     """Add minus the flux of moving solids through the closed part of the faces of liquid cells."""
     one = np.float32(1.0)
     ni, nj, nk = liquid.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                if liquid[i, j, k]:
-                    out[i, j, k] += (
-                        (one - ax[i, j, k]) * sx[i, j, k]
-                        - (one - ax[i + 1, j, k]) * sx[i + 1, j, k]
-                        + (one - ay[i, j, k]) * sy[i, j, k]
-                        - (one - ay[i, j + 1, k]) * sy[i, j + 1, k]
-                        + (one - az[i, j, k]) * sz[i, j, k]
-                        - (one - az[i, j, k + 1]) * sz[i, j, k + 1]
-                    )
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk):
+            if liquid[i, j, k]:
+                out[i, j, k] += (
+                    (one - ax[i, j, k]) * sx[i, j, k]
+                    - (one - ax[i + 1, j, k]) * sx[i + 1, j, k]
+                    + (one - ay[i, j, k]) * sy[i, j, k]
+                    - (one - ay[i, j + 1, k]) * sy[i, j + 1, k]
+                    + (one - az[i, j, k]) * sz[i, j, k]
+                    - (one - az[i, j, k + 1]) * sz[i, j, k + 1]
+                )
 
 
 @kernel(parallel=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from glug.grids.kernels import ONE, block_range
 from glug.grids.kernels_blocks import row_range
-from glug.grids.kernels_coarsen import inside, parents
+from glug.grids.kernels_coarsen import begin_row, inside, parents
 from glug.jit import kernel, prange
 from glug.physics.pressure.kernels_rows import GENERAL, bounds
 
@@ -33,10 +33,7 @@ def coarsen_links(axis, link, liquid, weights_i, weights_j, weights_k, coarse, b
                 k0, k1 = row_range(blocks, t, ci, cj)
                 if k1 <= k0:
                     continue
-                first = np.uint64(min(max(np.int64(k0) * 2 - 3, 1), nk))
-                last = np.uint64(min(np.int64(k1) * 2 - 1, nk))
-                for k in range(k0 + k0, k1 + k1 + ONE + ONE):
-                    row[k] = ZERO
+                first, last = begin_row(row, k0, k1, 1, nk)
                 for a in range(4):
                     i, wi = inside(2 * np.int64(ci) - 3 + a, ni, weights_i[a])
                     for b in range(4):

@@ -99,7 +99,8 @@ class StokesLevel:
         kernels.add_flux(b[3], MINUS, x[:3], self.flux, self.mask[3], self.schur.blocks, scratch[3])
         vectors.clear((self._step,), self.schur.blocks)
         self.schur.sweep((scratch[3],), (self._step,), self.schur.colours, forward, times)
-        kernels.correct(self._step, self.give, x[:3], x[3], self.blocks, self.schur.blocks)
+        kernels.add_gradient(x[:3], PLUS, self._step, self.give, self.blocks, x[:3])
+        vectors.add_scaled(MINUS, (self._step,), PLUS, (x[3],), self.schur.blocks)
 
 
 def schur_level(phi: np.ndarray, cells: np.ndarray, area: Staggered, links: Staggered) -> PressureLevel:

@@ -32,7 +32,7 @@ from glug.physics.pressure.components import Components, find_components
 from glug.physics.stokes.levels import StokesLevel
 from glug.physics.stokes.preconditioners import BlockTriangular, Monolithic
 from glug.physics.viscosity.problem import ViscosityProblem
-from glug.physics.viscosity.weights import LEAST_MASS, empty_border
+from glug.physics.viscosity.weights import LEAST_MASS, Diffusion, empty_border
 from glug.solvers.cg import Vector, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.saddle.gmres import flexible_gmres
@@ -54,14 +54,9 @@ class StokesProblem:
 
     @classmethod
     def build(
-        cls,
-        grid: Grid,
-        phi: np.ndarray,
-        solid: SolidField,
-        diffusion: np.ndarray | float,
-        density: Staggered | None = None,
+        cls, grid: Grid, phi: np.ndarray, solid: SolidField, diffusion: Diffusion, density: Staggered | None = None
     ) -> StokesProblem:
-        """`diffusion` is mu dt / (rho dx^2), a number or a field over the cells; `density` as in a viscous solve."""
+        """`density` as in a viscous solve."""
         viscous = ViscosityProblem.build(grid, phi, solid, diffusion, density=density)
         cells = open_cells((phi < 0).view(np.uint8), solid.area)
         for a in range(3):  # stencils do not reach the border

@@ -40,6 +40,7 @@ from glug.physics.viscosity.slip import SlipTerm, interpolated, stiffness
 from glug.physics.viscosity.strain_rows import strain_rows
 from glug.physics.viscosity.weights import (
     LEAST_MASS,
+    Diffusion,
     StressWeights,
     choose_unknowns,
     cut_at_slip_walls,
@@ -79,15 +80,12 @@ class ViscosityProblem:
         grid: Grid,
         phi: np.ndarray,
         solid: SolidField,
-        diffusion: np.ndarray | float,
+        diffusion: Diffusion,
         bodies: RigidBodies | None = None,
         freed: np.ndarray | None = None,
         density: Staggered | None = None,
     ) -> "ViscosityProblem":
-        """`diffusion` is mu dt / (rho dx^2), a number or a cell-centred field.
-
-        Where a separating wall has `freed` cells it bears no stress.
-        """
+        """Where a separating wall has `freed` cells it bears no stress."""
         weights = stress_weights(grid, phi, diffusion)
         slip = solid.slip
         if slip is not None:
@@ -121,9 +119,7 @@ class ViscosityProblem:
                 m *= rho
         return problem
 
-    def slip_along(
-        self, slip: SlipWalls, phi: np.ndarray, diffusion: np.ndarray | float, freed: np.ndarray | None
-    ) -> None:
+    def slip_along(self, slip: SlipWalls, phi: np.ndarray, diffusion: Diffusion, freed: np.ndarray | None) -> None:
         """Take solids that slip out of the masses, and add what their surfaces do."""
         assert slip.surface is not None
         for a in self.grid.axes:

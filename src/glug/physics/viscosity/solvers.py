@@ -18,6 +18,7 @@ from glug.physics.viscosity.octree.problem import OctreeViscosity
 from glug.physics.viscosity.octree.tree import BAND, LEVELS, AdaptedProblem, adapt, adapt_if_faster, bent_cells
 from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.physics.viscosity.weights import Diffusion
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
@@ -29,7 +30,7 @@ class ViscousFluid:
     grid: Grid
     phi: np.ndarray  # the liquid's distance [m] at cell centres
     solid: SolidField
-    diffusion: np.ndarray | float  # mu dt / (rho dx^2): a number or a field over the cells
+    diffusion: Diffusion
     bodies: RigidBodies | None = None
     freed: np.ndarray | None = None  # cells that separating walls have let go
     density: Staggered | None = None  # on the faces, over the reference density; None where all have it

@@ -22,6 +22,8 @@ from glug.physics.viscosity.levels import SolidFaces
 LEAST_MASS = 1e-3
 JUMP = 10.0  # ratio of neighbouring viscosities above which boxes smooth
 
+Diffusion = np.ndarray | float  # mu dt / (rho dx^2): a number or a field over the cells
+
 
 @dataclass(frozen=True)
 class StressWeights:
@@ -31,7 +33,7 @@ class StressWeights:
     edges: Staggered
 
 
-def stress_weights(grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float) -> StressWeights:
+def stress_weights(grid: Grid, phi: np.ndarray, diffusion: Diffusion) -> StressWeights:
     """Liquid fractions of cells and edges times the diffusion: twice at cells, the mean of four cells at edges."""
     cell = liquid_volume(phi, grid, CENTRE)
     edges = [liquid_volume(phi, grid, o) for o in EDGES]
@@ -74,9 +76,7 @@ def cut_at_slip_walls(grid: Grid, weights: StressWeights, slip: SlipWalls) -> No
             field_ *= slip.open_volume(grid, offset)
 
 
-def side_friction(
-    grid: Grid, phi: np.ndarray, diffusion: np.ndarray | float, rubbing: tuple[np.ndarray, ...]
-) -> Staggered:
+def side_friction(grid: Grid, phi: np.ndarray, diffusion: Diffusion, rubbing: tuple[np.ndarray, ...]) -> Staggered:
     """Friction of the sides of the domain on faces along them, over the mass of a full face."""
     friction = grid.staggered()
     for a in grid.axes:
@@ -155,7 +155,7 @@ def choose_unknowns(mass: Staggered, cell: np.ndarray, solid_faces: SolidFaces) 
         m[m < LEAST_MASS] = 0.0
 
 
-def middle_of_jumps(diffusion: np.ndarray | float, phi: np.ndarray) -> float | None:
+def middle_of_jumps(diffusion: Diffusion, phi: np.ndarray) -> float | None:
     """The geometric mean of a typical pair of neighbours that differ by more than a factor of `JUMP`; None without any.
 
     A side without viscosity counts inside the liquid only: away from it there is none anyway. Infinite where all pairs

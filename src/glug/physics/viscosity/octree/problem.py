@@ -23,6 +23,7 @@ from glug.physics.viscosity.octree.slip import SlippingRows
 from glug.physics.viscosity.octree.tree import AdaptedProblem
 from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative
 from glug.physics.viscosity.problem import ViscosityProblem, write_solids
+from glug.physics.viscosity.weights import Diffusion
 from glug.solvers.assembled.rows import AssembledSystem
 from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
 from glug.solvers.limits import SolveLimits
@@ -42,7 +43,7 @@ class OctreeViscosity:
     def __init__(
         self,
         adapted: AdaptedProblem,
-        diffusion: np.ndarray | float,
+        diffusion: Diffusion,
         *,
         enhanced: bool = True,
         solver: Iterative = MULTIGRID,

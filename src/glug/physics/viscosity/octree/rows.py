@@ -11,6 +11,7 @@ from glug.grids.regular import Staggered, mapped
 from glug.grids.strain_stencil import matrix_row
 from glug.physics.viscosity.octree import kernels_rows as kernels
 from glug.physics.viscosity.octree import kernels_samples as listing
+from glug.physics.viscosity.weights import Diffusion
 from glug.solvers.assembled.rows import AssembledSystem
 
 # Entries of rows at transitions beyond those of plain ones, on average over a chunk of rows. The first is enough for
@@ -30,7 +31,7 @@ class OctreeWeights:
     first: np.ndarray  # where each level begins
 
 
-def coarse_diffusion(tree: Octree, diffusion: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+def coarse_diffusion(tree: Octree, diffusion: Diffusion) -> tuple[np.ndarray, np.ndarray]:
     """Means over the cells of all levels above the finest, one after the other, and where each begins."""
     sizes = [0, 0] + [int(np.prod(tree.shape_at(l))) for l in range(1, tree.levels)]
     first = np.cumsum(sizes)[: max(tree.levels, 2)]
