@@ -46,7 +46,7 @@ class CommandLine:
         environment = {**os.environ, "COLUMNS": "200"}
         environment.pop("GLUG_DEBUG", None)
         return subprocess.Popen(
-            [sys.executable, "-c", "from glug.cli import main; main()", *map(str, arguments)],
+            [sys.executable, "-c", "from glug.entry import main; main()", *map(str, arguments)],
             cwd=self.where,
             env=environment,
             stdout=subprocess.PIPE,

@@ -62,7 +62,7 @@ EXTRA_MODULES = (
     *("pxr", "alembic3d", "imath", "mitsuba", "drjit", "imageio_ffmpeg", "mujoco", "coacd", "pyamg", "vtk"),
     *("pyvista", "playwright", "openvdb", "pyopenvdb", "bpy"),
 )
-BARE = f"import sys; sys.modules.update(dict.fromkeys({EXTRA_MODULES!r})); from glug.cli import main; main()"
+BARE = f"import sys; sys.modules.update(dict.fromkeys({EXTRA_MODULES!r})); from glug.entry import main; main()"
 
 
 @pytest.fixture(scope="module")

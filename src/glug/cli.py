@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glug import __version__
-from glug.errors import GlugError, InputError, OutputError
+from glug.errors import INTERRUPTED, GlugError, InputError, OutputError
 
 if TYPE_CHECKING:
     from glug.scene import Scene
     from glug.simulation.run import RunSummary
 
-INTERRUPTED = 130  # what shells report for a program that SIGINT ended
 _TRACEBACK = "--traceback"
 
 app = typer.Typer(
@@ -485,7 +484,3 @@ def _complain(error: Exception) -> int:
         text, code = f"unexpected {type(error).__name__}: {error} (glug {_TRACEBACK} ... shows where)", 1
     print("glug: error:", " ".join(text.split()), file=sys.stderr)
     return code
-
-
-def main() -> None:
-    sys.exit(execute(sys.argv[1:]))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+INTERRUPTED = 130  # exit code: what shells report for a program that SIGINT ended
 LONGEST_SENTENCE = 290  # characters of a message
 MOST_SHOWN = 80  # characters of a value in a message
 

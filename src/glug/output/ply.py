@@ -36,6 +36,7 @@ def write_ply(file: BinaryIO, mesh: SurfaceMesh) -> None:
 
 def read_ply(path: Path) -> SurfaceMesh:
     """The mesh that `write_ply` wrote; InputError if the file is missing, truncated or of another layout."""
+    check_ply(path)  # before all of it is in memory
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -54,6 +55,8 @@ def read_ply(path: Path) -> SurfaceMesh:
 def check_ply(path: Path) -> None:
     """InputError as `read_ply` would raise it, from the header and the file's size alone."""
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device may never end
+            raise InputError(f"{path}: not a file")
         with open(path, "rb") as file:
             start = file.read(_HEADER_LIMIT)
             size = file.seek(0, 2)

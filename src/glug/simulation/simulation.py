@@ -20,7 +20,7 @@ from glug.simulation.frame import BodyPose, Frame, StepStats
 from glug.simulation.inflow import initial_state
 from glug.simulation.setting import Setting
 from glug.simulation.stages import Stage, Stages, stages_of
-from glug.simulation.state import State
+from glug.simulation.state import State, check_checkpoint
 from glug.simulation.step import step
 
 
@@ -89,7 +89,9 @@ class Simulation:
         **options: Any,
     ) -> "Simulation":
         """The simulation of `scene` in the state of a checkpoint; `options` are those of the constructor."""
-        return cls(scene, threads, state=State.restore(data), **options)
+        loaded = load(scene)
+        check_checkpoint(Setting(loaded), data)
+        return cls(loaded, threads, state=State.restore(data), **options)
 
     def frame(self) -> Frame:
         """The present state as a frame: surface, particles, poses of moving solids."""

@@ -1,14 +1,20 @@
 """The state of a simulation: all that changes from step to step, and nothing else."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from glug.errors import InputError
 from glug.particles.storage import Particles
 from glug.physics.air.tracking import FIRST_NAME, BubbleMemory
 from glug.scene.motions.free import FreeMotion
+from glug.simulation.setting import Setting
 
 BODY_ARRAYS = ("R", "centre", "rest", "velocity_of_centre", "spin")  # in the order of FreeMotion's fields
+NEWEST = 2**62  # of counters: what no run reaches
 
 
 @dataclass
@@ -58,3 +64,68 @@ class State:
             state.pressed, state.contact = np.array(data["bodies.pressed"]), np.array(data["bodies.contact"])
         state.bubbles = BubbleMemory.restore(data)
         return state
+
+
+def check_checkpoint(setting: Setting, data: Mapping[str, Any]) -> None:
+    """InputError where a checkpoint lacks something of the scene or holds what no step wrote: kernels trust arrays."""
+    counters = _array(data, "counters", (4,), "iu")
+    if not (counters.min() >= 0 and counters.max() < NEWEST):
+        raise _damaged("counters", "are not those of a run")
+    _array(data, "clock", (2,), "f")
+    _check_particles(setting, data)
+    if "freed" in data:
+        _array(data, "freed", (None, 3), "iu")
+    if setting.bodies:
+        width = 3 if setting.dim == 2 else 6
+        for name in BODY_ARRAYS:
+            _array(
+                data, f"bodies.{name}", (len(setting.bodies), 3, 3) if name == "R" else (len(setting.bodies), 3), "f"
+            )
+        _array(data, "bodies.pressed", (len(setting.bodies), width), "f")
+        _array(data, "bodies.contact", (None,), "f")
+    if "bubbles.names" in data:
+        names = _array(data, "bubbles.names", (None,), "iu")
+        _array(data, "bubbles.rest", (len(names),), "f", finite=False)
+
+
+def _check_particles(setting: Setting, data: Mapping[str, Any]) -> None:
+    expected = Particles.empty(setting.particle_names)
+    rows = len(np.atleast_1d(data.get("particles.position", ())))
+    for name, like in expected.attributes.items():
+        kind = "iu" if like.dtype.kind == "i" else "f"
+        found = _array(data, f"particles.{name}", (rows, like.shape[1]), kind)
+        if found.dtype != like.dtype:
+            raise _damaged(f"particles.{name}", f"is {found.dtype}, not {like.dtype}")
+    if "particles.liquid" in data and rows:
+        numbers = np.asarray(data["particles.liquid"])
+        if numbers.min() < 0 or numbers.max() >= len(setting.scene.liquids):
+            raise _damaged("particles.liquid", "names liquids that the scene does not have")
+    if rows and float(np.asarray(data["particles.volume"]).min()) < 0.0:
+        raise _damaged("particles.volume", "is negative")
+    domain = setting.scene.domain
+    size = float((domain.upper - domain.lower).max())
+    position = np.asarray(data["particles.position"], np.float64)
+    if rows and (np.abs(position - domain.lower).max() > 3.0 * size + 64.0 * setting.dx):
+        raise _damaged("particles.position", "is far outside the domain")
+
+
+def _array(
+    data: Mapping[str, Any], name: str, shape: tuple[int | None, ...], kinds: str, *, finite: bool = True
+) -> np.ndarray:
+    """The array called `name`, which has this shape (None: any) and kind."""
+    if name not in data:
+        raise _damaged(name, "is missing")
+    array = np.asarray(data[name])
+    fits = array.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, array.shape))
+    if not fits or array.dtype.kind not in kinds:
+        wanted = " x ".join("n" if n is None else str(n) for n in shape)
+        raise _damaged(name, f"is {array.dtype} {array.shape}, not {wanted}")
+    if finite and array.dtype.kind == "f" and not math.isfinite(float(np.abs(array).max(initial=0.0))):
+        raise _damaged(name, "holds values that are not finite")
+    return array
+
+
+def _damaged(name: str, what: str) -> InputError:
+    return InputError(
+        f"the checkpoint does not fit this scene: '{name}' {what}; without the folder 'checkpoint' the run begins anew"
+    )

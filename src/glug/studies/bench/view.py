@@ -69,7 +69,7 @@ REDRAW = """async (times) => {
 @contextlib.contextmanager
 def viewer(folder: str) -> Iterator[tuple[psutil.Process, str]]:
     """`glug view folder` as a process, and its address."""
-    command = [sys.executable, "-c", "from glug.cli import main; main()", "view", folder]
+    command = [sys.executable, "-c", "from glug.entry import main; main()", "view", folder]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
