@@ -63,6 +63,10 @@ STUDIES: Mapping[str, Entry] = {
     "octree-2d": Entry(OCTREE, "Goldade 2021, Tables 5.1 and 5.2: viscosity on a quadtree"),
     "octree-3d-sloped": Entry(OCTREE, "Goldade 2021, Tables 5.3 and 5.5: octree viscosity with sloped gradients"),
     "octree-3d-enhanced": Entry(OCTREE, "Goldade 2021, Tables 5.4 and 5.6: octree viscosity with enhanced gradients"),
+    "octree-pressure": Entry(
+        "glug.studies.validate.octree_pressure",
+        "projections on octrees by three schemes: orders, rest, energy, in 2D and 3D",
+    ),
     "octree-beam": Entry("glug.studies.validate.octree_beam", "a beam sags: octrees against the regular grid"),
     "jet-2d": Entry(
         "glug.studies.validate.jet_2d", "a plane jet with the Stokes solver: folds when thick, not when thin"
@@ -139,6 +143,10 @@ BENCHES: Mapping[str, Entry] = {
     ),
     "memory": Entry(
         "glug.studies.bench.memory", "whole runs: peak memory beside the budget and what glug check predicts"
+    ),
+    "octree-pressure": Entry(
+        "glug.studies.bench.solves.octree_pressure",
+        "projection of a deep pool on a sparse octree: iterations, core-microseconds and bytes per leaf",
     ),
     "octree-tree": Entry(
         "glug.studies.bench.octree_tree", "the sparse linear octree: seconds and bytes per leaf, neighbours by pointers"
