@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from glug.errors import MeshError, shown_path
+from glug.geometry.mesh_reader import read_triangles
 
-FORMATS = (".obj", ".ply", ".stl")
+FLAT = 1e-9  # of the cube around a mesh: what is less is no volume
 LATTICE = 48
 """Lattice cells along the longest side of a mesh; exact queries cost a hundred times an interpolated one."""
 MARGIN = 4
@@ -79,40 +80,26 @@ class ClosedMesh:
 
 
 def read_mesh(path: Path) -> ClosedMesh:
-    """The mesh in an OBJ, PLY or STL file; MeshError when it is missing, empty or not closed."""
+    """The mesh in an OBJ, PLY or STL file; MeshError when it is missing, empty, flat or not closed."""
     try:
-        there = path.is_file()
-    except OSError:  # a name that no file can have
-        there = False
-    if not there:
-        raise MeshError(f"{shown_path(path)}: mesh file not found")
-    if path.suffix.lower() not in FORMATS:
-        raise MeshError(f"{shown_path(path)}: unknown mesh format '{path.suffix}'; valid: {', '.join(FORMATS)}")
-    return _read(path, path.stat().st_mtime_ns)
+        modified = path.stat().st_mtime_ns
+    except (OSError, ValueError):  # `read_triangles` says why
+        modified = 0
+    return _read(path, modified)
 
 
 @lru_cache(maxsize=256)
 def _read(path: Path, _modified: int) -> ClosedMesh:
-    import trimesh
-
-    try:
-        loaded = trimesh.load_mesh(path, process=False)
-        vertices, triangles = np.asarray(loaded.vertices), np.asarray(loaded.faces)
-    except Exception as error:  # each format's reader raises its own kinds
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise MeshError(f"{shown_path(path)}: cannot be read as a mesh ({reason})") from None
-    if len(triangles) == 0:
-        raise MeshError(f"{shown_path(path)}: the mesh is empty; it needs triangles that enclose a volume")
-    if not np.isfinite(vertices).all():
-        raise MeshError(f"{shown_path(path)}: the mesh has vertices that are not finite")
-    vertices, triangles = weld(vertices, triangles)
+    vertices, triangles = weld(*read_triangles(path))
+    name = shown_path(path)
     holes = count_holes(triangles)
     if holes or len(triangles) == 0:
         plural = "hole" if holes == 1 else "holes"
-        raise MeshError(f"{shown_path(path)}: the mesh is not closed; it has {holes} {plural}, fill them before import")
-    if _volume(vertices, triangles) < 0.0:
-        triangles = triangles[:, ::-1]
-    return ClosedMesh(vertices, triangles)
+        raise MeshError(f"{name}: the mesh is not closed; it has {holes} {plural}, fill them before import")
+    volume, size = _volume(vertices, triangles), np.ptp(vertices, axis=0).max()
+    if abs(volume) < FLAT * size**3:
+        raise MeshError(f"{name}: the mesh is flat: it encloses no volume")
+    return ClosedMesh(vertices, triangles[:, ::-1] if volume < 0.0 else triangles)
 
 
 def weld(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
