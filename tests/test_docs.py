@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from glug.simulation.stages import STAGES
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "glug"
@@ -21,6 +23,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "theory
 PAGES.remove(DOCS / "gallery.md")
 THEORY = [p for p in PAGES if p.parent.name == "theory" and p.name != "sources.md"]
 NAMES = [str(p.relative_to(ROOT)) for p in PAGES]
+ARCHITECTURE = (DOCS / "architecture.md").read_text()
 # What begins a dotted name of the package. `scene`, `output` and `view` begin keys of scenes as well, `simulation` is a
 # variable in the guide, and `particles` a file in some formats.
 LAYERS = ("physics", "solvers", "grids", "geometry", "studies")
@@ -115,6 +118,56 @@ def test_files_define_what_is_said_to_be_in_them(page):
 def test_modules_exist(page):
     layers = LAYERS if page in ("docs/guide.md", "docs/other-programs.md") else LAYERS + MORE_LAYERS
     assert missing_modules((ROOT / page).read_text(), layers) == set()
+
+
+# Calls, stages and rooms of the architecture
+
+
+def order_of(node: ast.FunctionDef) -> list[str]:
+    """The parameters of a function."""
+    return [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+
+
+@cache
+def parameters() -> dict[str, list[list[str]]]:
+    """What every function, method and class of the package is called with, one definition of a name after the other."""
+    found: dict[str, list[list[str]]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(node.name, []).append(order_of(node))
+            elif isinstance(node, ast.ClassDef):
+                made = [order_of(n) for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+                targets = [n.target for n in node.body if isinstance(n, ast.AnnAssign)]
+                found.setdefault(node.name, []).extend(made or [[t.id for t in targets if isinstance(t, ast.Name)]])
+    return found
+
+
+def wrong_calls(text: str) -> set[str]:
+    """Calls of a function or class of the package with names that no definition of it has, in that order."""
+    found = set()
+    for name, given in re.findall(r"(\w+)\(((?:\w+(?:=\w*)?(?:,\s*)?)+)\)", text):
+        names = re.findall(r"(\w+)(?:=\w*)?(?:,|$)", given)
+        known = parameters().get(name, [names])
+        if not any(all(n in rest for n in names) for rest in map(iter, known)):
+            found.add(f"{name}({', '.join(names)})")
+    return found
+
+
+def test_calls_name_parameters():
+    assert wrong_calls(ARCHITECTURE) == set()
+
+
+def test_the_stages_of_a_step_are_listed_in_their_order():
+    block = re.search(r"(?:^    .+\n)+(?=\n`STAGES` is the table)", ARCHITECTURE, flags=re.MULTILINE)
+    assert block is not None
+    assert re.findall(r"\w+", re.sub(r"\bor\b", "", block[0])) == list(STAGES)
+
+
+def test_every_folder_of_physics_is_in_the_table_of_rooms():
+    folders = {p.parent.relative_to(PACKAGE).as_posix() for p in (PACKAGE / "physics").rglob("__init__.py")}
+    rooms = ARCHITECTURE.partition("## Rooms")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`(physics(?:/\w+)*)/`", rooms)) == folders
 
 
 # Links
@@ -277,6 +330,15 @@ def test_what_is_not_there_is_seen():
         "`grids.regular`, `grids.regular.Grid(1.0)`, `glug.physics.terms.Term`, `physics.pressure`, `physics.presure`, "
         "`solvers.cg.nothing`, `scene.solver`"
     ) == {"physics.presure", "solvers.cg.nothing"}
+
+
+def test_calls_with_other_names_are_seen():
+    text = "`PressureProblem.build(grid, phi, solid, bodies)`, `.project(velocity, limits, freed=)`, `unknown(x)`"
+    assert wrong_calls(text) == set()
+    assert wrong_calls("`SolveLimits(tolerance, floor)`, `SolveLimits(floor, tolerance)`, `project(speed)`") == {
+        "SolveLimits(floor, tolerance)",
+        "project(speed)",
+    }
 
 
 def test_links_that_lead_nowhere_are_seen():
