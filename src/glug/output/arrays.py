@@ -52,6 +52,8 @@ def array_names(path: Path) -> list[str]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device may never end
+            raise InputError(f"{path}: not a file")
         with np.load(path, allow_pickle=False) as archive:
             yield archive
     except FileNotFoundError:

@@ -1,10 +1,10 @@
 """Whether a run may begin in a directory. Looks only: nothing is written."""
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from glug.errors import InputError
+from glug.errors import InputError, SceneError
+from glug.scene import door
 
 # A run may be continued to a later frame.
 _MAY_CHANGE = {"time.frames"}
@@ -19,7 +19,7 @@ def check_destination(folder: Path, scene_toml: str, *, resume: bool, overwrite:
         raise InputError(f"{folder}: is a file; give a directory")
     try:
         contents = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-        there = (folder / "scene.toml").read_text() if "scene.toml" in contents else None
+        there = door.read_text(folder / "scene.toml") if "scene.toml" in contents else None
     except OSError as error:
         raise InputError(f"{folder}: cannot read: {error.strerror}") from error
     if there is None:
@@ -42,8 +42,8 @@ def _difference(before: str, after: str) -> str | None:
     if before == after:
         return None
     try:
-        old, new = _flat(tomllib.loads(before)), _flat(tomllib.loads(after))
-    except tomllib.TOMLDecodeError:
+        old, new = _flat(door.parse(before)), _flat(door.parse(after))
+    except SceneError:
         return "scene.toml"
     keys = sorted((old.keys() | new.keys()) - _MAY_CHANGE)
     missing = object()

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from glug.simulation.frame import Frame, StepStats
 
 FORMAT = 1
+KINDS = (("frames", int), ("frames_written", int), ("fps", (float, int)), ("complete", bool), ("scene", str))
+MOST_FRAMES = 10_000_000  # of a run
+LONGEST_NUMBER = 8  # digits of a frame
+MOST_TEXT = 64 << 20  # bytes of a scene or a manifest
 _FRAME_FILES = {"surface": ".ply", "particles": ".npz", "fields": ".npz", "preview": ".png"}
 _PREVIEWS = ("preview.png", "preview.webp", "preview.mp4")
 _OWN_FILES = ("scene.toml", "manifest.json", "bodies.jsonl", "stats.jsonl", *_PREVIEWS)
@@ -101,21 +105,22 @@ class RunFolder:
     def manifest(self) -> dict[str, Any]:
         """The contents of manifest.json."""
         try:
-            found = json.loads((self.path / "manifest.json").read_text())
+            found = json.loads(read_text(self.path / "manifest.json"))
         except FileNotFoundError:
             raise InputError(f"{self.path}: not the directory of a glug run (no manifest.json)") from None
         except (OSError, ValueError) as error:
             raise InputError(f"{self.path / 'manifest.json'}: damaged or not readable") from error
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or any(key in found and not isinstance(found[key], kind) for key, kind in KINDS):
             raise InputError(f"{self.path / 'manifest.json'}: damaged or not readable")
         return found
 
     def scene_toml(self) -> str:
         """The resolved scene as it was written."""
         try:
-            return (self.path / "scene.toml").read_text()
-        except OSError as error:
-            raise InputError(f"{self.path / 'scene.toml'}: cannot read: {error.strerror}") from error
+            return read_text(self.path / "scene.toml")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise InputError(f"{self.path / 'scene.toml'}: cannot read: {reason}") from error
 
     def frames(self) -> list[int]:
         """Indices of the complete frames, ascending. The surface of a frame is written last."""
@@ -131,6 +136,7 @@ class RunFolder:
         last = max(there, default=-1)
         if manifest.get("complete"):
             last = max(last, int(manifest.get("frames", last)))
+        self.require_reasonable()
         found = {}
         for index in range(last + 1):
             try:
@@ -138,6 +144,12 @@ class RunFolder:
             except InputError as error:
                 found[index] = str(error)
         return found
+
+    def require_reasonable(self) -> None:
+        """InputError where the manifest or a file's name speaks of more frames than any run has."""
+        last = max([int(self.manifest().get("frames", 0)), *self.frames()])
+        if last > MOST_FRAMES:
+            raise InputError(f"{self.path}: its last frame would be {last}; no run has more than {MOST_FRAMES:,}")
 
     def file(self, kind: str, index: int) -> Path:
         """Where a frame's `surface`, `particles`, `fields` or `preview` is, or would be."""
@@ -251,9 +263,21 @@ class RunFolder:
         _write_json(self.path / "manifest.json", {**self.manifest(), **changes})
 
 
+def read_text(path: Path) -> str:
+    """The text of one of a run's files; OSError or ValueError where it is no file, no text, or far too long."""
+    if path.exists() and not path.is_file():  # a pipe or a device may never end
+        raise ValueError("not a file")
+    with open(path, "rb") as file:
+        data = file.read(MOST_TEXT + 1)
+    if len(data) > MOST_TEXT:
+        raise ValueError("too long")
+    return data.decode("utf-8")
+
+
 def _indices(folder: Path, suffix: str) -> list[int]:
     """Frame numbers of the files in `folder`, ascending."""
-    return sorted(int(path.stem) for path in folder.glob(f"*{suffix}") if path.stem.isdigit())
+    stems = (path.stem for path in folder.glob(f"*{suffix}"))
+    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit() and len(stem) <= LONGEST_NUMBER)
 
 
 def _write_json(path: Path, record: Mapping[str, Any]) -> None:

@@ -18,9 +18,11 @@ import numpy as np
 from rich.console import Console
 
 from glug import compiler
+from glug.errors import SolverError
 from glug.output import RunFolder
 from glug.output.backlog import Backlog
 from glug.output.destination import check_destination
+from glug.output.failure import write_failure
 from glug.scene import Scene, to_toml
 from glug.simulation.frame import Frame, StepStats
 from glug.simulation.interrupts import Interrupts
@@ -75,13 +77,16 @@ def run_to_folder(
         scene = scene.model_copy(update={"time": scene.time.model_copy(update={"frames": frames})})
     last = scene.time.frames
     there = earlier_run(scene, Path(path), resume)
-    if there is not None and there.manifest()["complete"] and there.manifest()["frames"] >= last:
+    if there is not None and there.manifest().get("complete") and there.manifest().get("frames", -1) >= last:
         return RunSummary(Path(path), last, last, steps=0, seconds=0.0, already_complete=True)
     with Interrupts() as interrupts:
         run = _Run(scene, Path(path), there, options)
         try:
             with run.display(console) as display:
                 return run.loop(interrupts, display, on_step)
+        except SolverError as error:
+            kept = write_failure(run.folder.path, error)
+            raise SolverError(f"{error} ({kept} has what a report needs)") from error
         finally:
             run.close()
 

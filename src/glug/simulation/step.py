@@ -33,6 +33,7 @@ def run_stages(context: StepContext, stages: Iterable[Stage]) -> StepContext:
         begin = time.perf_counter()
         try:
             run(context)
+            require_finite(context)
         except SolverError as error:
             raise SolverError(f"step {number}, {name}: {error}") from error
         context.seconds[name] = context.seconds.get(name, 0.0) + time.perf_counter() - begin
@@ -41,6 +42,18 @@ def run_stages(context: StepContext, stages: Iterable[Stage]) -> StepContext:
             context.by_stage[name] = context.by_stage.get(name, Amounts()) + (now - before)
             before = now
     return context
+
+
+def require_finite(context: StepContext) -> None:
+    """SolverError where a value that a stage may have changed is not finite: its sum is not, either."""
+    particles = context.state.particles
+    fields = {"position": [particles.position], "velocity": [particles.velocity]}
+    if isinstance(faces := getattr(context, "velocity", ()), tuple):
+        fields["velocity"] += faces
+    for name, arrays in fields.items():
+        for array in arrays:
+            if not np.isfinite(array.sum()):
+                raise SolverError(f"the {name} is no longer finite; the last checkpoint is from before")
 
 
 def report(context: StepContext) -> StepStats:

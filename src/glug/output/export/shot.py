@@ -1,7 +1,6 @@
 """What exporters read: the frames of a run, one at a time, and the solids as meshes with poses."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from glug.errors import InputError
+from glug.errors import InputError, SceneError, sentence
 from glug.geometry.sampled import SurfaceMesh
 from glug.output.folder import RunFolder
 from glug.output.motions import as_recorded
 from glug.output.ply import check_ply
-from glug.scene import Scene, load
+from glug.scene import Scene, door, load
 from glug.scene.bodies import Solid
 from glug.scene.shapes.solid_mesh import Triangles, rest_mesh
 
@@ -128,6 +127,7 @@ def open_shot(
     """The frames `first` to `last` of a run (all that it was to have, when None); InputError if one is missing."""
     run = RunFolder(folder)
     manifest = run.manifest()
+    run.require_reasonable()
     try:
         fps, final = float(manifest["fps"]), int(manifest["frames"])
     except (KeyError, TypeError, ValueError):
@@ -137,9 +137,9 @@ def open_shot(
         raise InputError(f"{folder}: no frames from {wanted.start} to {wanted.stop - 1}; it has 0 to {final}")
     _require_frames(run, wanted, bool(manifest.get("complete")))
     try:
-        scene = load(tomllib.loads(run.scene_toml()))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{folder / 'scene.toml'}: not valid TOML: {error}") from None
+        scene = load(door.parse(run.scene_toml()))
+    except SceneError as error:
+        raise InputError(sentence(f"{folder / 'scene.toml'}: {error}")) from None
     return Shot(run, as_recorded(scene, run), wanted, fps, _has_particles(run, wanted), on_frame)
 
 

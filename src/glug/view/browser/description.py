@@ -1,11 +1,10 @@
 """What the page says and draws of a scene: sizes, colours, camera, solids, parameters."""
 
-import tomllib
 from dataclasses import dataclass
 from typing import Any
 
-from glug.errors import GlugError, InputError
-from glug.scene import Scene, load
+from glug.errors import GlugError, InputError, SceneError
+from glug.scene import Scene, door, load
 from glug.scene.bodies import Solid
 from glug.scene.schema import Domain
 from glug.view.camera import automatic_camera
@@ -26,8 +25,8 @@ class Description:
 def describe(scene_toml: str) -> Description:
     """From a run's scene.toml. A scene whose mesh files are gone is shown without its solids, with a note."""
     try:
-        data = tomllib.loads(scene_toml)
-    except tomllib.TOMLDecodeError as error:
+        data = door.parse(scene_toml)
+    except SceneError as error:
         raise InputError(f"scene.toml: damaged: {error}") from None
     note = ""
     try:
