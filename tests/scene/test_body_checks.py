@@ -75,7 +75,7 @@ def test_a_closed_mesh_is_a_body(tmp_path) -> None:
     assert scene({"name": "box", "shape": mesh, "density": 500.0}).solids[0].free
 
 
-def test_stokes_in_one_solve_does_not_take_bodies() -> None:
+def test_stokes_in_one_solve_does_not_take_bodies_in_2d() -> None:
     flat = {"name": "disc", "shape": {"kind": "sphere", "centre": [0.5, 0.5], "radius": 0.1}, "density": 100.0}
     with pytest.raises(SceneError, match="bodies move freely"):
         glug.load(

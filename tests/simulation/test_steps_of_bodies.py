@@ -34,3 +34,20 @@ def test_a_longer_step_is_reported():
     enough = glug.Simulation(SCENE).step_once()
     assert any("time.max_substeps" in warning for warning in few.warnings)
     assert not any("time.max_substeps" in warning for warning in enough.warnings)
+
+
+def test_in_one_solve_steps_may_be_longer():
+    """Pressure and viscosity push at once: a ball sinks as fast in long steps as in short ones."""
+    made = SCENE | {"solver": {"coupling": "stokes"}, "time": {"fps": 2.0, "cfl": 20.0}}
+    simulation = glug.Simulation(made)
+    assert choose_time_step(simulation.setting, simulation.state) > 3.0 * LONGEST
+    speeds = []
+    for fps in (2.0, 10.0):
+        simulation = glug.Simulation(made | {"time": {"fps": fps, "cfl": 20.0}})
+        while simulation.state.time < 0.999:
+            stats = simulation.step_once()
+            assert all(solve.converged for solve in stats.solves.values()) and not stats.warnings
+        speeds.append(-simulation.state.bodies[0].velocity_of_centre[1])
+    free = 2.0 / 9.0 * 100.0 * 0.01 * RADIUS**2 / VISCOSITY
+    assert 0.5 * free < speeds[0] < free
+    assert abs(speeds[0] / speeds[1] - 1.0) < 0.03

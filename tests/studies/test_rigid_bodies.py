@@ -4,7 +4,7 @@ import pytest
 
 from glug.studies.registry import StudyOptions, run_study
 from glug.studies.validate.rigid_bodies import draught, first_share, neutral, restless
-from glug.studies.validate.sinking_sphere import FACTOR, settled_speed, stokes_speed
+from glug.studies.validate.sinking_sphere import FACTOR, settled_speed, settled_speed_at_once, stokes_speed
 
 
 def test_added_mass_is_within_the_errors_that_are_stated() -> None:
@@ -27,6 +27,17 @@ def test_a_ball_sinks_at_stokes_speed_over_the_wall_factor() -> None:
     assert finest < 0.05
     long, short, shorter = (stokes_speed() / settled_speed(4, step) for step in (0.1, 0.05, 0.025))
     assert abs(shorter - short) < abs(short - long)
+
+
+@pytest.mark.parametrize("step", [1.0, 25.0, pytest.param(0.1, marks=pytest.mark.slow)])
+def test_in_one_solve_its_speed_does_not_depend_on_the_step(step: float) -> None:
+    """Within 3 % at 4 cells a radius, where split solves are 12 % off with steps of 25 a^2 / nu."""
+    assert stokes_speed() / settled_speed_at_once(4, step) == pytest.approx(FACTOR, rel=0.03)
+
+
+@pytest.mark.slow
+def test_in_one_solve_eight_cells_a_radius_are_within_a_percent() -> None:
+    assert stokes_speed() / settled_speed_at_once(8, 25.0) == pytest.approx(FACTOR, rel=0.01)
 
 
 @pytest.mark.slow

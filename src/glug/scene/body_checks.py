@@ -19,9 +19,9 @@ ROOM = 1e-3  # of a body's size: what may overlap by rounding
 def check_bodies(scene: Scene) -> None:
     """An error that names the key if a body cannot begin where it is."""
     bodies = [(i, s) for i, s in enumerate(scene.solids) if s.free]
-    if bodies and scene.solver.coupling == "stokes":
+    if bodies and scene.solver.coupling == "stokes" and scene.domain.dim == 2:
         raise fail(
-            "'stokes' takes the motion of solids as known, but bodies move freely; valid with them: 'split'",
+            "'stokes' takes the motion of solids as known in 2D, but bodies move freely; valid with them: 'split'",
             "solver.coupling",
         )
     for i, body in bodies:

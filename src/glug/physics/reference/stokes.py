@@ -75,20 +75,26 @@ def reference_stokes(
     begin = time.perf_counter()
     A, B, faces, cells = assemble_stokes(problem)
     b, _ = problem.right_hand_side(velocity, target)
+    b = tuple(f.astype(np.float64) for f in b)
+    given = [term.given(b, velocity) for term in problem.eliminated.terms]
+    problem.eliminated.prepare(b, given)
     right = np.concatenate([_flat(b[:3])[faces], _flat(b[3:])[cells]])
     keep = np.ones(len(right), np.bool_)
     if problem.closed is not None:
         part = problem.closed.ravel()[cells]
         _, first = np.unique(part, return_index=True)
         keep[len(faces) + first[part[first] >= 0]] = False
-    matrix = sparse.bmat([[A, B.T], [B, None]], format="csr")[keep][:, keep]
+    matrix, low = sparse.bmat([[A, B.T], [B, None]], format="csr"), problem.eliminated.low_rank
+    if low is not None:
+        matrix = (matrix + low.assemble(problem.level.mask)).tocsr()
     found = np.zeros(len(right))
-    found[keep], stats = solve_general(matrix, right[keep])
+    found[keep], stats = solve_general(matrix[keep][:, keep], right[keep])
     every = np.zeros(sum(u.size for u in velocity))
     every[faces] = found[: len(faces)]
     parts = np.split(every, np.cumsum([u.size for u in velocity])[:-1])
     x = tuple(p.reshape(u.shape) for p, u in zip(parts, velocity))
     multiplier = np.zeros(problem.cells.shape)
     multiplier.ravel()[cells] = found[len(faces) :]
+    problem.eliminated.finish((*x, multiplier), (*x, multiplier), given)
     problem.viscous.write(velocity, x, problem.level.mask[:3])
     return problem.pressure(multiplier), replace(stats, solver="stokes", seconds=time.perf_counter() - begin)

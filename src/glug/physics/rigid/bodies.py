@@ -172,14 +172,49 @@ class RigidBodies:
 
         return rows
 
-    def rows(self, liquid: np.ndarray) -> list[Rows]:
-        """J' of every body: the net flux out of the liquid cells that goes with a unit of its motion."""
+    def held(self, share: Staggered, *, with_closed: bool) -> list[_Faces]:
+        """Faces whose velocity is a body's with the `share` of it that is open and held by the body.
+
+        In `closed` is that share, and with it what the body closes itself if `with_closed`.
+        """
+        found = []
+        for a, *both in zip(self.grid.axes, self.faces, self.beside):
+            index, body, closed, R = (
+                np.concatenate([getattr(f, name) for f in both]) for name in ("index", "body", "closed", "R")
+            )
+            closed = closed * with_closed + share[a].reshape(-1)[index]
+            at = np.flatnonzero(closed > 0.0)
+            at = at[np.argsort(body[at], kind="stable")]
+            found.append(_Faces(index[at], body[at], closed[at], R[at]))
+        return found
+
+    def masses(self, faces: list[_Faces]) -> np.ndarray:
+        """R' closed R of every body (n, m, m), over `faces`."""
+        total = np.zeros_like(self.M_v)
+        for f in faces:
+            ends = np.searchsorted(f.body, np.arange(len(self.bodies) + 1))
+            kernels.add_masses(ends, f.closed, f.R, total)
+        return total
+
+    def momenta(self, faces: list[_Faces], velocity: Staggered) -> np.ndarray:
+        """R' closed u of every body (n, m), over `faces`."""
+        total = np.zeros_like(self.velocity)
+        for a, f in zip(self.grid.axes, faces):
+            np.add.at(total, f.body, f.R * (f.closed * velocity[a].reshape(-1)[f.index])[:, None])
+        return total
+
+    def rows(self, liquid: np.ndarray, chosen: list[_Faces] | None = None) -> list[Rows]:
+        """J' of every body: the net flux out of the liquid cells that goes with a unit of its motion.
+
+        Through what it closes, or through the `closed` parts of the `chosen` faces.
+        """
         count, m = self.velocity.shape
-        faces = (self.faces * 2)[:3]  # in 2D the third is not looked at
+        through = self.faces if chosen is None else chosen
+        faces = (through * 2)[:3]  # in 2D the third is not looked at
         ends = np.zeros((3, count + 1), np.int64)
-        for a, f in zip(self.grid.axes, self.faces):
+        for a, f in zip(self.grid.axes, through):
             ends[a] = np.searchsorted(f.body, np.arange(count + 1))
-        most = 2 * sum(len(f.index) for f in self.faces)
+        most = 2 * sum(len(f.index) for f in through)
         cell, value = np.empty(most, np.int64), np.empty((most, m))
         slot, first = np.full(liquid.size, -1, np.int32), np.empty(count + 1, np.int64)
         index, closed, R = (tuple(getattr(f, name) for f in faces) for name in ("index", "closed", "R"))
@@ -211,9 +246,9 @@ def wall_velocity(solid: SolidField, bodies: RigidBodies | None) -> Staggered | 
 class BodyPressure:
     """Rigid bodies as a term of a projection: J and T as above, and z is what the pressures add to their velocity."""
 
-    def __init__(self, bodies: RigidBodies, liquid: np.ndarray):
+    def __init__(self, bodies: RigidBodies, liquid: np.ndarray, through: list[_Faces] | None = None):
         self.bodies, self.T = bodies, bodies.T
-        self.rows = bodies.rows(liquid)
+        self.rows = bodies.rows(liquid, through)
 
     def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
         """Nothing: what the bodies' present velocity brings into the liquid is in b."""

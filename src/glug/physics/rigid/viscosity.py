@@ -37,7 +37,7 @@ class ViscousBodies:
     bodies: RigidBodies
     rows: list[Rows]  # J' of every body
     T: np.ndarray  # (n, m, m), on the motions that each body has
-    momentum: np.ndarray  # (n, m): h
+    known: np.ndarray  # (n, m): R' E' K V E u_s, what scripted solids pull
 
     @classmethod
     def build(
@@ -47,20 +47,27 @@ class ViscousBodies:
         weights: "StressWeights",
         bodies: RigidBodies,
         slip: "SlipTerm | None" = None,
+        *,
+        carried: np.ndarray | None = None,
     ) -> "ViscousBodies":
-        """From the strain rows that touch solid faces, and the surfaces of bodies along which the liquid slips."""
+        """From the strain rows that touch solid faces, and the surfaces of bodies along which the liquid slips.
+
+        `carried` (n, m, m) are the masses of what moves with the bodies besides themselves.
+        """
         drag = _strain_drag(solid, solid_faces, weights, bodies)
-        rows, T, momentum = [], [], np.einsum("nij,nj->ni", bodies.M_v, bodies.velocity)
+        rows, T, known = [], [], np.zeros_like(bodies.velocity)
         for n, (description, own) in enumerate(zip(bodies.bodies, drag)):
             found = [own] if slip is None else [own, slip.drag(description.number, bodies.motions_at(n))]
             H = bodies.M_v[n] + sum(d.H for d in found)
+            if carried is not None:
+                H += carried[n]
             T.append(-bodies.constrained_inverse(H, description))
-            momentum[n] -= sum(d.known for d in found)
+            known[n] = sum(d.known for d in found)
             rows.append((np.concatenate([d.sample for d in found]), np.concatenate([d.value for d in found])))
-        return cls(bodies, rows, np.array(T), momentum)
+        return cls(bodies, rows, np.array(T), known)
 
     def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
-        return self.momentum
+        return np.einsum("nij,nj->ni", self.bodies.M_v, self.bodies.velocity) - self.known
 
     def respond(self, y: np.ndarray) -> np.ndarray:
         return np.einsum("nij,nj->ni", self.T, y)

@@ -29,11 +29,14 @@ from glug.grids.connected import open_cells
 from glug.grids.regular import CENTRE, Grid, Staggered, lower_upper, mapped
 from glug.physics.pressure import kernels as pressure_kernels
 from glug.physics.pressure.components import Components, find_components
+from glug.physics.rigid.bodies import RigidBodies
+from glug.physics.rigid.stokes import StokesBodies
 from glug.physics.stokes.levels import StokesLevel
 from glug.physics.stokes.preconditioners import BlockTriangular, Monolithic
+from glug.physics.terms import Eliminated, Term
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.weights import LEAST_MASS, Diffusion, empty_border
-from glug.solvers.cg import Vector, zeros_like
+from glug.solvers.cg import System, Vector, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.saddle.gmres import flexible_gmres
 from glug.solvers.stats import SolveStats
@@ -54,10 +57,16 @@ class StokesProblem:
 
     @classmethod
     def build(
-        cls, grid: Grid, phi: np.ndarray, solid: SolidField, diffusion: Diffusion, density: Staggered | None = None
+        cls,
+        grid: Grid,
+        phi: np.ndarray,
+        solid: SolidField,
+        diffusion: Diffusion,
+        density: Staggered | None = None,
+        bodies: RigidBodies | None = None,
     ) -> StokesProblem:
         """`density` as in a viscous solve."""
-        viscous = ViscosityProblem.build(grid, phi, solid, diffusion, density=density)
+        viscous = ViscosityProblem.build(grid, phi, solid, diffusion, bodies, density=density)
         cells = open_cells((phi < 0).view(np.uint8), solid.area)
         for a in range(3):  # stencils do not reach the border
             ends = np.moveaxis(cells, a, 0)
@@ -85,9 +94,31 @@ class StokesProblem:
         return find_components(self.level.schur.liquid, self.level.flux, self.level.flux)
 
     @cached_property
+    def body_term(self) -> StokesBodies | None:
+        bodies = self.viscous.bodies
+        return None if bodies is None else StokesBodies(self.viscous, self.phi, self.level.schur.liquid)
+
+    @property
+    def terms(self) -> list[Term]:
+        """The reduced unknowns of the problem, over faces and cells."""
+        return [] if self.body_term is None else [self.body_term]
+
+    @cached_property
+    def eliminated(self) -> Eliminated:
+        return Eliminated(self.level.mask, self.terms)
+
+    @cached_property
+    def gives(self) -> np.ndarray:
+        """Whether a part of the cells may change its volume: it has a free surface, or pushes a body."""
+        parts = self.components
+        if self.body_term is None:
+            return parts.free
+        return parts.free | self.body_term.pushed(parts.label, len(parts.cells))
+
+    @cached_property
     def closed(self) -> np.ndarray | None:
         """Number, by cell, the closed parts; None without any."""
-        free = self.components.free
+        free = self.gives
         if free.all():
             return None
         number = np.append(np.where(free, -1, np.cumsum(~free) - 1), -1)
@@ -98,11 +129,11 @@ class StokesProblem:
     def known_flux(self, target: np.ndarray | None = None) -> np.ndarray:
         """g [m/s], before it is made consistent; `target` [m/s] is a divergence that the cells are to have."""
         g = self.grid.scalar()
-        solid, cells = self.viscous.solid, self.level.schur.liquid
-        if solid.velocity is not None:
-            pressure_kernels.divergence_rhs(*solid.velocity, *self._known_area, cells, g)
+        solid, walls, cells = self.viscous.solid, self.viscous.known_walls, self.level.schur.liquid
+        if walls is not None:
+            pressure_kernels.divergence_rhs(*walls, *self._known_area, cells, g)
             if solid.clear is not None:
-                pressure_kernels.closed_flux(*solid.velocity, *solid.clear, cells, g)
+                pressure_kernels.closed_flux(*walls, *solid.clear, cells, g)
         if target is not None:
             g += np.where(cells > 0, target, np.float32(0.0))
         return np.negative(g, out=g)
@@ -117,6 +148,7 @@ class StokesProblem:
         """(M u*, g), and the largest mean of g in a closed part, which no flow meets and is taken out."""
         g = self.known_flux(target)
         amount = self.components.compatibility(g, self.level.schur.liquid, self.level.flux)
+        amount[self.gives] = 0.0
         if np.any(amount):
             pressure_kernels.add_per_component(self.components.label, amount.astype(np.float32), g)
         return (*self.viscous.right_hand_side(velocity), g), float(np.abs(amount).max(initial=0.0))
@@ -148,23 +180,28 @@ class StokesProblem:
         """Replace `velocity` on the unknown faces by the solution, in place; solid faces take the solid's.
 
         Returns q (float64; of closed parts up to a constant) and how the solve went. Residuals are relative to |M u*|
-        for the velocities, and for continuity to the flux that u* leaves, as those of a projection are.
+        for the velocities, and for continuity to the flux that u* leaves, as those of a projection are. Bodies get
+        their velocity.
         """
         begin = time.perf_counter()
         level, choices = self.level, self.preconditioners() if choices is None else choices
         b, unmet = self.right_hand_side(velocity, target)
-        x, scales = self.start(b, velocity, limits)
+        given = [term.given(b, velocity) for term in self.eliminated.terms]
+        self.eliminated.prepare(b, given)
+        whole = self.eliminated.couple(level)
+        x, scales = self.start(whole, b, velocity, limits)
         setup, iterations = time.perf_counter() - begin, 0
         for n, make in enumerate(choices):
             at = time.perf_counter()
             precondition = make()
             setup += time.perf_counter() - at
             own = limits if n == len(choices) - 1 else limits.within(PATIENCE)
-            stats = flexible_gmres(level, precondition, b, x, own, scales=scales, weights=level.weights)
+            stats = flexible_gmres(whole, precondition, b, x, own, scales=scales, weights=level.weights)
             iterations += stats.iterations
             del precondition
             if stats.converged:
                 break
+        self.eliminated.finish(x, x, given)
         self.viscous.write(velocity, x[:3], level.mask[:3])
         seconds = time.perf_counter() - begin - setup
         imbalance = unmet / max(unmet, scales[3]) if unmet > 0.0 else 0.0
@@ -176,7 +213,7 @@ class StokesProblem:
         """q of the multipliers. A cell that has one is half full, or nearly so where the surface bends."""
         return multiplier / np.maximum(liquid_volume(self.phi, self.grid, CENTRE), np.float32(LEAST_FULL))
 
-    def start(self, b: Vector, velocity: Staggered, limits: SolveLimits) -> tuple[Vector, list[float]]:
+    def start(self, whole: System, b: Vector, velocity: Staggered, limits: SolveLimits) -> tuple[Vector, list[float]]:
         """What the iteration begins with, u* or rest, whichever leaves less; and, by field, what residuals are
         relative to: the force M u*, and the flux that u* leaves, but no less than rounded velocities can tell.
         """
@@ -184,7 +221,7 @@ class StokesProblem:
         faces = (np.where(m > 0, u, np.float64(0.0)) for m, u in zip(level.mask, velocity))
         moving = (*faces, np.zeros(self.phi.shape))
         r = zeros_like(level)
-        level.residual(b, moving, r)
+        whole.residual(b, moving, r)
         force, flux, speed = (largest(part) for part in (b[:3], (r[3], b[3]), moving))
         scales = [max(force, limits.floor)] * 3 + [max(flux, limits.floor, ROUNDING / limits.tolerance * speed)]
         left = [float(sum(((f * w) ** 2).sum(dtype=np.float64) for f, w in zip(v, level.weights))) for v in (r, b)]

@@ -25,10 +25,10 @@ def _stokes_3d(context: StepContext) -> None:
     setting, solver = context.setting, context.setting.scene.solver
     diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
     density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
-    problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density)
+    problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density, context.bodies)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
-    before = copied(context.velocity)
+    before, moved = copied(context.velocity), None if context.bodies is None else context.bodies.velocity.copy()
     context.q, stats = problem.solve(context.velocity, limits)
     if not stats.converged and stats.unknowns <= LARGEST_ASSEMBLED:
         context.warnings.append(
@@ -36,6 +36,8 @@ def _stokes_3d(context: StepContext) -> None:
             "solved with the assembled matrix instead"
         )
         context.velocity = before
+        if context.bodies is not None:
+            context.bodies.velocity[:] = moved
         context.q, stats = reference_stokes(problem, context.velocity)
     context.solves["stokes"] = stats
 
