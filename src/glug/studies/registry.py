@@ -122,6 +122,10 @@ STUDIES: Mapping[str, Entry] = {
     "rising-bubble": Entry(
         "glug.studies.validate.air.rising_bubble", "a bubble rises and breaks up: drift of its volumes"
     ),
+    "surface-tracking": Entry(
+        "glug.studies.validate.surfaces.tracking",
+        "a tracked surface: Enright's deformation, Zalesak's ball, 1,000 random events, each checked exactly",
+    ),
     "water-cooler": Entry(
         "glug.studies.validate.air.water_cooler", "a bottle empties: minima of its outflow with bubbles and in a vacuum"
     ),
@@ -169,6 +173,9 @@ BENCHES: Mapping[str, Entry] = {
     "stokes-solve": Entry(
         "glug.studies.bench.solves.stokes",
         "pressure and viscosity in one solve, beside three and assembled ones",
+    ),
+    "surface-tracking": Entry(
+        "glug.studies.bench.surface_tracking", "a step of a tracked surface: microseconds per triangle by stage"
     ),
     "tiles": Entry("glug.studies.bench.solves.tiles", "projection of a deep pool with affine tiles and without"),
     "view": Entry(
