@@ -25,11 +25,8 @@ def extrapolate_linearly(field: np.ndarray, known: np.ndarray, layers: int) -> N
 
 
 def _layers(spread: Callable, field: np.ndarray, known: np.ndarray, layers: int) -> None:
-    field_a, known_a = field, known
-    field_b, known_b = np.empty_like(field), np.empty_like(known)
+    front = np.empty_like(known)
     for _ in range(layers):
-        spread(field_a, known_a, field_b, known_b)
-        field_a, field_b, known_a, known_b = field_b, field_a, known_b, known_a
-    if field_a is not field:
-        field[:] = field_a
-        known[:] = known_a
+        kernels.find_front(known, front)
+        spread(field, known, front)  # reads known samples and writes others: no order matters
+        np.bitwise_or(known, front, out=known)

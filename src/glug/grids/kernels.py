@@ -76,32 +76,46 @@ def sum_faces(fx, fy, fz, member, out):
                 out[i, j, k] = total if member[i, j, k] else np.float32(0.0)
 
 
-@kernel(inline=True)
-def known_around(known, i, j):
-    """Whether anything is known in the row (i, j) or in one beside it."""
+@kernel(parallel=True)
+def find_front(known, front):
+    """1 at the samples that are not known and have a known neighbour, else 0."""
     ni, nj, nk = known.shape
-    left, right, below, above = max(i - 1, 0), min(i + 1, ni - 1), max(j - 1, 0), min(j + 1, nj - 1)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        left, right = max(i - 1, 0), min(i + 1, ni - 1)
+        for j in range(nj):
+            below, above = max(j - 1, 0), min(j + 1, nj - 1)
+            row, next_to = known[i, j], front[i, j]
+            for k in range(nk):
+                next_to[k] = known[left, j, k] | known[right, j, k] | known[i, below, k] | known[i, above, k]
+            for k in range(nk - 1):
+                next_to[k] |= row[k + 1]
+            for k in range(1, nk):
+                next_to[k] |= row[k - 1]
+            for k in range(nk):
+                next_to[k] &= row[k] ^ np.uint8(1)
+
+
+@kernel(inline=True)
+def any_of(row):
+    """Whether anything in a row is set."""
     found = np.uint8(0)
-    for k in range(nk):
-        beside = known[left, j, k] | known[right, j, k] | known[i, below, k] | known[i, above, k]
-        found |= known[i, j, k] | beside
+    for k in range(row.size):
+        found |= row[k]
     return found != 0
 
 
 @kernel(parallel=True)
-def spread(field, known, next_field, next_known):
-    """One layer outwards: a sample that is not known takes the mean of its known neighbours."""
+def spread(field, known, front):
+    """The samples of the front take the mean of their known neighbours."""
     ni, nj, nk = field.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
-            if not known_around(known, i, j):
-                next_field[i, j] = field[i, j]
-                next_known[i, j] = 0
+            if not any_of(front[i, j]):
                 continue
             for k in range(nk):
-                value, state = field[i, j, k], known[i, j, k]
-                if state == 0:
+                if front[i, j, k]:
                     total, count = np.float32(0.0), np.float32(0.0)
                     if i > 0 and known[i - 1, j, k]:
                         total += field[i - 1, j, k]
@@ -121,10 +135,7 @@ def spread(field, known, next_field, next_known):
                     if k < nk - 1 and known[i, j, k + 1]:
                         total += field[i, j, k + 1]
                         count += np.float32(1.0)
-                    if count > np.float32(0.0):
-                        value, state = total / count, np.uint8(1)
-                next_field[i, j, k] = value
-                next_known[i, j, k] = state
+                    field[i, j, k] = total / count
 
 
 @kernel(inline=True)
@@ -156,15 +167,16 @@ def continued_line(field, known, i, j, k, di, dj, dk):
 
 
 @kernel(parallel=True)
-def spread_linearly(field, known, next_field, next_known):
-    """One layer outwards: the mean of the lines through two known samples; of known neighbours where there is none."""
+def spread_linearly(field, known, front):
+    """The samples of the front take the mean of the lines through known samples; of neighbours where there is none."""
     ni, nj, nk = field.shape
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
+            if not any_of(front[i, j]):
+                continue
             for k in range(nk):
-                value, state = field[i, j, k], known[i, j, k]
-                if state == 0:
+                if front[i, j, k]:
                     total, count, best = np.float32(0.0), np.float32(0.0), 1
                     for way in range(6):
                         axis, by = way // 2, 2 * (way % 2) - 1
@@ -175,10 +187,7 @@ def spread_linearly(field, known, next_field, next_known):
                         if samples == best:
                             total += found
                             count += np.float32(1.0)
-                    if count > np.float32(0.0):
-                        value, state = total / count, np.uint8(1)
-                next_field[i, j, k] = value
-                next_known[i, j, k] = state
+                    field[i, j, k] = total / count
 
 
 @kernel(parallel=True)

@@ -7,8 +7,8 @@ from glug.jit import kernel, prange
 
 
 @kernel(parallel=True)
-def known_faces(axis, liquid, area, known):
-    """1 at the open faces of liquid cells."""
+def known_faces(axis, liquid, area, least, known):
+    """1 at the faces of liquid cells that are more than `least` open."""
     ni, nj, nk = known.shape
     mi, mj, mk = liquid.shape
     for slab in prange(ni):
@@ -23,7 +23,7 @@ def known_faces(axis, liquid, area, known):
                     wet = liquid[i, j, k] != 0
                 if a >= 0 and b >= 0 and c >= 0:
                     wet = wet or liquid[a, b, c] != 0
-                known[i, j, k] = wet and area[i, j, k] > np.float32(0.0)
+                known[i, j, k] = wet and area[i, j, k] > least
 
 
 @kernel(parallel=True)

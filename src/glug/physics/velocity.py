@@ -9,6 +9,9 @@ from glug.grids.extrapolate import extrapolate, extrapolate_linearly
 from glug.grids.regular import Grid, Staggered, copied
 from glug.physics import kernels
 
+OPEN, ANY = np.float32(0.0), np.float32(-1.0)  # faces more open than that
+DISPLACED_LAYERS = 2  # beyond the liquid that a displacement reaches
+
 
 @dataclass(frozen=True)
 class LiquidSurroundings:
@@ -33,7 +36,7 @@ class LiquidSurroundings:
         grid, solid, liquid, reached = self.grid, self.solid, self.liquid, self.reached
         for a in grid.axes:
             known = np.empty(velocity[a].shape, np.uint8)
-            kernels.known_faces(a, liquid, solid.area[a], known)
+            kernels.known_faces(a, liquid, solid.area[a], OPEN, known)
             own = 2 if stick else 1
             extrapolate_linearly(velocity[a], known, own)
             kernels.adopt_spray(solid.area[a], reached[a], known)
@@ -59,3 +62,14 @@ class LiquidSurroundings:
             for a in grid.axes:
                 fields = *outside, *wall, moving, outside[a]
                 kernels.let_go(a, solid.area[a], solid.distance, beside, *fields, velocity[a])
+
+
+def extend_displacement(w: Staggered, grid: Grid, liquid: np.ndarray, area: Staggered) -> None:
+    """Continue what moves the liquid and has no velocity, in place: constant beyond the surface and along solids.
+
+    It passes no solid: the closed faces of liquid cells, where it is zero, are known as well.
+    """
+    for a in grid.axes:
+        known = np.empty(w[a].shape, np.uint8)
+        kernels.known_faces(a, liquid, area[a], ANY, known)
+        extrapolate(w[a], known, DISPLACED_LAYERS)

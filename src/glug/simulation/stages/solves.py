@@ -7,10 +7,11 @@ import numpy as np
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import mapped
 from glug.particles import transfer
+from glug.physics.velocity import extend_displacement
 from glug.physics.viscosity.solvers import ViscousFluid
 from glug.simulation.context import StepContext
 from glug.simulation.solvers import pressure_solver, viscosity_solver
-from glug.simulation.stages.transfer import around_liquid, continue_velocity, fastest
+from glug.simulation.stages.transfer import around_liquid, fastest
 from glug.solvers.limits import SolveLimits
 
 DISPLACED = 0.03  # relative residual of a displacement: the next step sees what it has left
@@ -80,8 +81,8 @@ def displace(context: StepContext) -> None:
         )
         if found is not None:
             w, context.solves["displace"] = found
+            extend_displacement(w, context.grid, context.wet, context.solid.area)
             for u, by in zip(context.velocity, w):
                 u += by
-            continue_velocity(context)
     context.problem.forget_solves()
     del context.reached

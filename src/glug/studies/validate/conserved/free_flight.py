@@ -16,6 +16,7 @@ import numpy as np
 from glug.grids.extrapolate import extrapolate
 from glug.particles.momenta import Groups, Momenta, momenta_of
 from glug.physics import kernels
+from glug.physics.velocity import OPEN
 from glug.simulation import Simulation
 from glug.simulation.context import StepContext
 from glug.simulation.stages import Stages
@@ -47,7 +48,7 @@ def _constants_beyond(context: StepContext) -> None:
     layers = math.ceil(context.setting.scene.time.cfl) + 2
     for a, u in enumerate(context.velocity):
         known = np.empty(u.shape, np.uint8)
-        kernels.known_faces(a, context.wet, context.solid.area[a], known)
+        kernels.known_faces(a, context.wet, context.solid.area[a], OPEN, known)
         extrapolate(u, known, 1)
         kernels.adopt_spray(context.solid.area[a], context.reached[a], known)
         extrapolate(u, known, layers - 1)
