@@ -10,6 +10,7 @@ from glug.errors import SceneError
 from glug.scene.bodies import Sink, Solid, Source, Volume
 from glug.scene.body_checks import check_bodies
 from glug.scene.liquids import Liquid
+from glug.scene.mesh_checks import check_mesh
 from glug.scene.messages import one_line
 from glug.scene.model import Count, Model, NonNegative, Positive, SlipLength, Vector, fail, nearest, two_or_three
 from glug.scene.number_checks import check_numbers
@@ -178,6 +179,7 @@ class Scene(Model):
                 solid.sequence.require_files(f"solids.{i}.sequence")
         self._check_inside()
         check_bodies(self)
+        check_mesh(self)
         self._check_walls()
         self._check_slip()
         self._check_pressure_solver()

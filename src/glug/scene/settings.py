@@ -40,6 +40,26 @@ class Octree(Model):
     )
 
 
+class Tetrahedra(Model):
+    """The mesh of `mesh = "tetrahedra"`: finest at the liquid's surface and at solids, coarser elsewhere."""
+
+    levels: Count = Field(default=3, ge=1, le=5, description="sizes of cells; every level is twice the one before")
+    band: Count = Field(default=3, ge=1, le=16, description="finest cells on either side of the surface")
+    remesh: Count = Field(default=1, ge=0, description="steps from one mesh to the next; 0 keeps the first")
+    shift: Fraction = Field(
+        default=0.0, le=0.3, description="how far vertices are moved at random, over the spacing: irregular meshes"
+    )
+    pressure: Literal["circumcentre", "barycentre"] = Field(
+        default="circumcentre", description="where pressures are; barycentres are a baseline"
+    )
+    surface: Literal["embedded", "standard"] = Field(
+        default="embedded", description="the surface at its place between pressures, or (a baseline) at faces"
+    )
+    walls: Literal["embedded", "whole"] = Field(
+        default="embedded", description="open parts of faces, or (a baseline) cells that are solid or not"
+    )
+
+
 class SolverNames:
     """The names that a key may have: glug's own, and what a program has registered."""
 
@@ -95,6 +115,8 @@ class Solver(Model):
         description="viscosity solve; auto is multigrid, octree in large thick liquids, none in thin ones",
     )
     octree: Octree = Octree()
+    mesh: Literal["regular", "tetrahedra"] = Field(default="regular", description="where pressure is solved")
+    tetrahedra: Tetrahedra = Tetrahedra()
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or in one solve"
     )

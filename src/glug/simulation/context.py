@@ -15,6 +15,7 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Grid, Staggered
+from glug.grids.tetrahedra.field import Surroundings
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import RigidBodies
@@ -67,6 +68,7 @@ class StepContext:
     reached: Staggered = field(init=False)  # how much of every face particles reach [transfer_to_grid]
     before: Staggered | None = field(init=False)  # the velocity that particles brought, for FLIP [transfer_to_grid]
     flight: FreeFlight | None = None  # the liquid that touches nothing [weigh]
+    mesh: Surroundings = field(init=False)  # of tetrahedra, where pressure is solved on them [remesh]
     q: np.ndarray | None = None  # p dt / (rho dx) of all projections together [project, pressure or stokes]
     speed: float = field(init=False)  # a bound on it [m/s] [extrapolate]
 

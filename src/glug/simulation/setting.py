@@ -1,11 +1,14 @@
 """What stays fixed during a run: the scene, read once into the numbers that a step needs."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from glug.errors import SceneError
 from glug.geometry.solids.field import SolidField, Walls, sample_solids
 from glug.geometry.solids.still import StillSolids
 from glug.grids.blocks import TILE
@@ -30,6 +33,7 @@ class Setting:
     scene: Scene
     _still: StillSolids | None = None
     _last: tuple[float, list[FreeMotion] | None, SolidField] | None = None
+    _kept: dict[str, tuple[np.ndarray, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         domain = self.scene.domain
@@ -68,6 +72,11 @@ class Setting:
         self.air_has_pressure = self.scene.solver.air in ("two-phase", "affine")
         self.has_regions = bool(self.scene.solver.tiles) or self.scene.solver.air == "affine"
         self.stokes = self.viscous and self.scene.solver.coupling == "stokes"
+        if self.viscous and self.scene.solver.mesh == "tetrahedra":
+            raise SceneError(
+                "solver.mesh: 'tetrahedra' have no viscous stresses, and this liquid is too thick to go without; "
+                "solver.viscosity = 'none' leaves them out"
+            )
 
     def _thickest(self) -> float:
         """The largest viscosity of all liquids [Pa s]."""
@@ -164,6 +173,13 @@ class Setting:
             if ((lower < high + reach) & (upper > low - reach)).all():
                 box += [lower, upper]
         return np.array([np.min(box, axis=0), np.max(box, axis=0)])
+
+    def kept(self, name: str, key: np.ndarray, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made anew only when the array `key` differs from that of the last call by this name."""
+        last = self._kept.get(name)
+        if last is None or not np.array_equal(last[0], key):
+            self._kept[name] = last = key.copy(), make()
+        return last[1]
 
     def solid_field(self, grid: Grid, t: float, bodies: list[FreeMotion] | None = None) -> SolidField:
         """The solids at time t on `grid`."""

@@ -32,12 +32,15 @@ class State:
     contact: np.ndarray = field(default_factory=lambda: np.zeros(0))  # MuJoCo's state
     bubbles: BubbleMemory = field(default_factory=BubbleMemory)  # names and rest volumes, where air is tracked
     freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells freed by the last step
+    leaves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.uint8))  # levels of the mesh, if any
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
 
     def save(self) -> dict[str, np.ndarray]:
         """Arrays from which `restore` makes the same state again."""
         data = {f"particles.{name}": values for name, values in self.particles.attributes.items()}
         data["freed"] = self.freed
+        if self.leaves.size:
+            data["leaves"] = self.leaves
         data["clock"] = np.array([self.time, self.emitted_to])
         if self.bodies:
             for name in BODY_ARRAYS:
@@ -58,6 +61,8 @@ class State:
         state = cls(Particles(arrays, next_id), time, step, frame, substep, emitted_to)
         if "freed" in data:
             state.freed = np.array(data["freed"], np.int32)
+        if "leaves" in data:
+            state.leaves = np.array(data["leaves"], np.uint8)
         if "bodies.pressed" in data:
             rows = zip(*(np.array(data[f"bodies.{name}"]) for name in BODY_ARRAYS))
             state.bodies = [FreeMotion(*row) for row in rows]

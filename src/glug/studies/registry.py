@@ -132,6 +132,10 @@ STUDIES: Mapping[str, Entry] = {
     "sheet-viscosity": Entry(
         "glug.studies.validate.sheet_viscosity", "a falling sheet, three viscosities: folds appear and grow"
     ),
+    "tetrahedra": Entry(
+        "glug.studies.validate.unstructured.tetrahedra",
+        "Batty 2010, chapter 5: pressure on triangles and tetrahedra: rest, orders, slip, a standing wave",
+    ),
     "coiling": Entry(
         "glug.studies.validate.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
     ),

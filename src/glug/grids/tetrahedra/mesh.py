@@ -113,6 +113,7 @@ class Tetrahedra(Covolume):
     simplices: Simplices
     cell_of: np.ndarray  # int32: the cell that a simplex is in
     ends: np.ndarray  # int32 (faces, dim): the corners of every face
+    side: np.ndarray  # int32 (2, faces): the first simplex of every face, and its corner opposite it
     turned: int = 0  # faces that are still in the wrong order
 
     @classmethod
@@ -253,7 +254,7 @@ def _assemble(
     cells = int(cell_of.max(initial=-1)) + 1
     return kind(
         centre[first], np.bincount(cell_of, volume, cells), beside, position, faces.normal, faces.area, faces.distance,
-        simplices, cell_of, ends, turned,
+        simplices, cell_of, ends, np.stack([faces.beside[0], faces.corner]), turned,
     )  # fmt: skip
 
 

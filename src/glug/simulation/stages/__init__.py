@@ -8,7 +8,7 @@ from typing import NamedTuple
 from glug.errors import InputError
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
-from glug.simulation.stages import geometry, momentum, motion, solves, stokes, transfer
+from glug.simulation.stages import geometry, momentum, motion, solves, stokes, tetrahedra, transfer
 
 
 class Stage(NamedTuple):
@@ -37,6 +37,8 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "viscosity": solves.viscosity,
     "pressure": solves.pressure,
     "stokes": stokes.stokes,
+    "remesh": tetrahedra.remesh,
+    "tetrahedra": tetrahedra.pressure,
     "extrapolate": transfer.extrapolate,
     "fields": transfer.output_fields,
     "transfer_to_particles": transfer.transfer_to_particles,
@@ -96,7 +98,9 @@ def stages_of(setting: Setting) -> Stages:
     air = ("air", "bubbles") if setting.closed_air else ()
     regions = ("regions",) if setting.has_regions else ()
     solve: Iterable[str] = ("pressure",)
-    if setting.stokes:
+    if setting.scene.solver.mesh == "tetrahedra":
+        solve = ("remesh", "tetrahedra")
+    elif setting.stokes:
         solve = ("stokes",)
     elif setting.viscous:
         solve = ("project", "viscosity", "pressure")

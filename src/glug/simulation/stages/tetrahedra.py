@@ -1,0 +1,138 @@
+"""Stages of pressure on tetrahedra: the mesh, and the projection on it.
+
+Particles, the liquid's distance and the velocity that moves particles are on the regular grid as everywhere; between
+forces and extrapolation the velocity goes to the faces of the mesh, is projected there and comes back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glug.grids.regular import CENTRE, NODE, mapped
+from glug.grids.tetrahedra.field import Surroundings, from_grid, values_at
+from glug.grids.tetrahedra.lattice import Box, Leaves
+from glug.grids.tetrahedra.mesh import Tetrahedra
+from glug.physics.covolume.projection import CovolumeProblem, EmbeddedGeometry, Incidence, SolverName
+from glug.physics.kernels import known_faces
+from glug.physics.velocity import ANY
+from glug.simulation.context import StepContext
+from glug.simulation.setting import BORDER, Setting
+from glug.simulation.stages.solves import NOISE
+from glug.simulation.stages.transfer import fastest
+from glug.solvers.limits import SolveLimits
+
+SPACING = {2: 1.5, 3: 2.0}  # cells of the regular grid in the width of a finest leaf: about as many pressures
+AT_SOLIDS = 1.0  # finest leaves beside solids that are not sides of the domain
+SOLVERS: dict[str, SolverName] = {"multigrid": "multigrid", "jacobi-cg": "jacobi-cg", "reference": "direct"}
+
+
+def box_of(setting: Setting) -> Box:
+    """Leaves over the domain and what is behind its walls."""
+    domain, dim, pad = setting.scene.domain, setting.dim, BORDER * setting.dx
+    lower, upper = (np.asarray(c, float)[:dim] for c in (domain.lower, domain.upper))
+    levels = setting.scene.solver.tetrahedra.levels
+    return Box.covering(lower - pad, upper + pad, SPACING[dim] * setting.dx, levels)
+
+
+def remesh(context: StepContext) -> None:
+    """Make the mesh anew where the surface is now, if it is time to."""
+    setting, state = context.setting, context.state
+    every = setting.scene.solver.tetrahedra.remesh
+    if state.leaves.size == 0 or (every and state.step % every == 0):
+        state.leaves = leaves_now(context)
+    context.mesh = setting.kept("tetrahedra", state.leaves, lambda: surroundings(setting, state.leaves))
+
+
+def leaves_now(context: StepContext) -> np.ndarray:
+    """Levels of the leaves: finest around the surface, and at solids inside the domain."""
+    from scipy.ndimage import binary_dilation
+
+    setting, grid = context.setting, context.grid
+    settings, box = setting.scene.solver.tetrahedra, box_of(setting)
+    if settings.levels == 1:
+        return Leaves.balanced(np.zeros(box.shape, np.uint8)).level
+    points = box.centres().reshape(-1, setting.dim)
+    near = (np.abs(values_at(context.phi, grid, CENTRE, points)) < box.spacing).reshape(box.shape)
+    if settings.band > 1:
+        near = binary_dilation(near, iterations=settings.band - 1)
+    if setting.solids:
+        solid = values_at(context.solid.distance, grid, NODE, points)
+        inside = solid < side_distance(setting, points) - 1e-3 * setting.dx
+        near |= (inside & (np.abs(solid) < AT_SOLIDS * box.spacing)).reshape(box.shape)
+    return Leaves.balanced(np.where(near, 0, settings.levels - 1).astype(np.uint8)).level
+
+
+def side_distance(setting: Setting, points: np.ndarray) -> np.ndarray:
+    """Of the sides of the domain, negative behind them."""
+    lower, upper = (np.array(c)[: setting.dim] for c in (setting.walls.lower, setting.walls.upper))
+    return np.minimum(points - lower, upper - points).min(axis=1)
+
+
+def surroundings(setting: Setting, level: np.ndarray) -> Surroundings:
+    """The mesh of leaves, and what goes with it."""
+    settings, box = setting.scene.solver.tetrahedra, box_of(setting)
+    mesh = Tetrahedra.over(box, Leaves(level, setting.dim))
+    if settings.shift:
+        mesh = mesh.irregular(settings.shift * box.spacing, setting.scene.seed)
+    if settings.pressure == "barycentre":
+        mesh = mesh.barycentric()
+    incidence = Incidence.of(mesh)
+    return Surroundings(mesh, incidence.start, incidence.face, box.spacing)
+
+
+def pressure(context: StepContext) -> None:
+    """Project the velocity on the mesh, and bring it back to the faces of the regular grid in the liquid."""
+    setting, grid, around = context.setting, context.grid, context.mesh
+    mesh, solver = around.mesh, setting.scene.solver
+    problem = problem_of(context)
+    u = from_grid(mesh, grid, context.velocity)
+    speed = fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity))
+    floor = NOISE * speed * float(mesh.area.max(initial=0.0))
+    name: SolverName = "direct" if setting.dim == 2 else SOLVERS[solver.pressure]
+    limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
+    _, context.solves["tetrahedra"] = problem.project(u, limits, name)
+    used = problem.link > 0.0
+    wanted = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
+    for a in grid.axes:
+        known_faces(a, context.wet, context.solid.area[a], ANY, wanted[a])
+    around.field(u, used).to_grid(grid, wanted, context.velocity)
+    if context.before is not None:  # what particles brought, by the same way: FLIP asks for the difference
+        before = from_grid(mesh, grid, context.before)
+        around.field(before, used).to_grid(grid, wanted, context.before)
+
+
+def problem_of(context: StepContext) -> CovolumeProblem:
+    """The pressure problem of this step's surface and solids."""
+    setting, grid, around = context.setting, context.grid, context.mesh
+    mesh, settings = around.mesh, setting.scene.solver.tetrahedra
+    phi = values_at(context.phi, grid, CENTRE, mesh.cell_position)
+    solid = values_at(context.solid.distance, grid, NODE, mesh.simplices.points)
+    at_cells = values_at(context.solid.distance, grid, NODE, mesh.cell_position) if settings.walls == "whole" else None
+    geometry = EmbeddedGeometry(phi, solid, at_cells, settings.surface == "embedded")
+    opened = geometry.open_parts(mesh)
+    wall = wall_velocities(context, opened)
+    incidence = Incidence(around.start, around.face)
+    return CovolumeProblem.build(mesh, incidence, geometry.surface(mesh), opened, wall, geometry.ghosts(mesh))
+
+
+def wall_velocities(context: StepContext, opened: np.ndarray) -> np.ndarray:
+    """The normal velocity of moving solids on the faces that are not open [m/s]; of each face the nearest solid's."""
+    setting, mesh, t = context.setting, context.mesh.mesh, context.state.time
+    wall = np.zeros(len(opened))
+    moving = [s for s in setting.solids_with(context.state.bodies) if s.moving]
+    if not moving:
+        return wall
+    faces = np.flatnonzero(opened < 1.0)
+    points = np.full((len(faces), 3), 0.5 * setting.dx)
+    points[:, : setting.dim] = mesh.face_position[faces]
+    still = [s for s in setting.solids if not s.moving]
+    nearest = side_distance(setting, points[:, : setting.dim])
+    for solid in still:
+        nearest = np.minimum(nearest, solid.distance(points, t))
+    for solid in moving:
+        distance = solid.distance(points, t)
+        mine = distance < nearest
+        velocity = solid.velocity(points[mine], t)[:, : setting.dim]
+        wall[faces[mine]] = (velocity * mesh.face_normal[faces[mine]]).sum(axis=1)
+        nearest = np.minimum(nearest, distance)
+    return wall

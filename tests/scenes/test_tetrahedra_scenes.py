@@ -1,0 +1,113 @@
+"""Whole runs with pressure on tetrahedra: rest, volume, moving solids, the same bytes again, and what is refused."""
+
+import numpy as np
+import pytest
+
+import glug
+from glug.errors import SceneError
+from glug.simulation.simulation import Simulation
+
+BASE = {
+    "name": "tank",
+    "domain": {"size": [1.0, 0.6], "resolution": 32},
+    "time": {"fps": 24, "frames": 6},
+    "liquids": {"water": {"material": "water"}},
+    "volumes": [{"liquid": "water", "shape": {"kind": "box", "lower": [0.0, 0.0], "upper": [1.0, 0.31]}}],
+    "solver": {"mesh": "tetrahedra", "tetrahedra": {"levels": 2, "band": 2}},
+    "output": {"preview": False},
+}
+
+
+def scene(**changes) -> glug.Scene:
+    """The tank with keys of its solver and others changed."""
+    solver = {**BASE["solver"], **changes.pop("solver", {})}
+    return glug.Scene(**{**BASE, "solver": solver, **changes})
+
+
+def run(of: glug.Scene, steps: int, threads: int = 1) -> Simulation:
+    simulation = Simulation(of, threads=threads)
+    for _ in range(steps):
+        simulation.step_once()
+    return simulation
+
+
+DROP = [
+    {"liquid": "water", "shape": {"kind": "box", "lower": [0.0, 0.0], "upper": [1.0, 0.2]}},
+    {"liquid": "water", "shape": {"kind": "sphere", "centre": [0.4, 0.4], "radius": 0.1}},
+]
+
+
+@pytest.mark.parametrize(("shift", "most"), [(0.0, 0.01), (0.2, 0.1)])
+def test_a_tank_stays_at_rest(shift, most):
+    """[m/s]; gravity adds 0.4 m/s a step. On irregular meshes ripples of a surface made of particles drive some."""
+    simulation = Simulation(scene(solver={"tetrahedra": {"levels": 2, "band": 2, "shift": shift}}))
+    assert max(simulation.step_once().max_speed for _ in range(40)) < most
+
+
+def test_barycentres_do_not_let_it_rest():
+    """The control."""
+    settings = {"levels": 2, "band": 2, "shift": 0.2, "pressure": "barycentre"}
+    simulation = Simulation(scene(solver={"tetrahedra": settings}))
+    assert max(simulation.step_once().max_speed for _ in range(40)) > 0.5
+
+
+def test_a_splash_keeps_volume_and_energy_as_on_the_grid():
+    found = {}
+    for mesh in ("tetrahedra", "regular"):
+        simulation = Simulation(scene(volumes=DROP, solver={"mesh": mesh}, time={"fps": 24, "frames": 24}))
+        stats = [simulation.step_once() for _ in range(60)]
+        drift = max(abs(s.liquid_volume / s.target_volume - 1.0) for s in stats)
+        energy = np.array([s.liquid.kinetic + s.liquid.potential for s in (stats[0], stats[-1])])
+        assert energy[1] < energy[0]
+        found[mesh] = drift, energy[1] / energy[0]
+    assert found["tetrahedra"][0] < 0.025
+    assert found["tetrahedra"][1] == pytest.approx(found["regular"][1], abs=0.03)
+
+
+def test_a_moving_solid_pushes_the_liquid():
+    paddle = {
+        "name": "paddle",
+        "shape": {"kind": "box", "lower": [0.1, 0.0], "upper": [0.2, 0.5]},
+        "motion": {"kind": "linear", "velocity": [0.5, 0.0, 0.0]},
+    }
+    tank = [{"liquid": "water", "shape": {"kind": "box", "lower": [0.22, 0.0], "upper": [1.0, 0.25]}}]
+    simulation = run(scene(solids=[paddle], volumes=tank), 12)
+    p = simulation.state.particles
+    edge = 0.2 + 0.5 * simulation.state.time
+    assert p.position[:, 0].min() > edge - 0.03
+    beside = p.position[:, 0] < edge + 0.05
+    assert beside.any() and p.velocity[beside, 0].mean() > 0.25
+
+
+def test_the_same_bits_on_any_number_of_threads_and_after_a_restart():
+    of = scene(volumes=DROP, solver={"tetrahedra": {"levels": 2, "band": 2, "remesh": 5}})
+    whole = run(of, 8)
+    resumed = Simulation.restore(of, run(of, 3, threads=2).checkpoint(), threads=2)
+    for _ in range(5):
+        resumed.step_once()
+    for name in ("position", "velocity"):
+        assert np.array_equal(getattr(whole.state.particles, name), getattr(resumed.state.particles, name))
+
+
+REFUSED = {
+    "solver.air": {"solver": {"air": "constraint"}},
+    "solver.tiles": {"solver": {"tiles": 16}},
+    "solver.coupling": {"solver": {"coupling": "stokes"}},
+    "solver.viscosity": {"solver": {"viscosity": "multigrid"}},
+    "solver.pressure": {"solver": {"pressure": "ic-cg"}},
+    "domain.walls": {"domain": {**BASE["domain"], "walls": "separating"}},
+    "liquids": {"liquids": {"water": {"material": "water"}, "oil": {"density": 900.0, "viscosity": 0.0}}},
+    "output.fields": {"output": {"fields": True}},
+}
+
+
+@pytest.mark.parametrize("key", REFUSED)
+def test_what_does_not_go_with_tetrahedra_is_refused_by_its_key(key):
+    with pytest.raises(SceneError, match=key.replace(".", r"\.")):
+        scene(**REFUSED[key])
+
+
+def test_thick_liquids_are_refused():
+    honey = {"water": {"density": 1400.0, "viscosity": 10.0}}
+    with pytest.raises(SceneError, match=r"solver\.viscosity"):
+        Simulation(scene(liquids=honey))
