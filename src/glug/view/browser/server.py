@@ -12,7 +12,9 @@ import os
 import re
 import secrets
 import socket
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -33,7 +35,9 @@ _TYPES = {
 }
 _FILE = re.compile(r"/web/((?:[a-z0-9_-]+/)?[A-Za-z0-9_-]+(\.[a-z]+))")
 _FRAME = re.compile(r"/api/(surface|particles|slice|solid)/([0-9]{1,9})")
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::[0-9]{1,5})?")
 _IDLE_SECONDS = 60.0
+MOST_CONNECTIONS = 256
 _SAFE = {
     "Cache-Control": "no-cache",
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'",
@@ -91,9 +95,14 @@ def address(listener: socket.socket, token: str | None) -> str:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a `Feed` on a socket that listens already. A thread per connection; the feed's cache bounds memory."""
+    """Serves a `Feed` on a socket that listens already. A thread per connection; the feed's cache bounds memory.
+
+    Of more connections than a browser and its reloads ever have, the oldest are dropped: whoever holds many open
+    keeps nobody out.
+    """
 
     daemon_threads = True
+    request_queue_size = 64
 
     def __init__(self, listener: socket.socket, feed: Feed, token: str | None):
         super().__init__(listener.getsockname()[:2], Handler, bind_and_activate=False)
@@ -101,6 +110,23 @@ class Server(ThreadingHTTPServer):
         self.socket = listener
         self.feed = feed
         self.token = token
+        self._open: dict[Any, None] = {}  # the connections, oldest first
+        self._lock = threading.Lock()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._open[request] = None
+            oldest = next(iter(self._open)) if len(self._open) > MOST_CONNECTIONS else None
+            self._open.pop(oldest, None)
+        if oldest is not None:
+            with suppress(OSError):  # it has gone by itself
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
 
     @property
     def cookie(self) -> str:
@@ -149,7 +175,8 @@ class Handler(BaseHTTPRequestHandler):
         """Whether the caller may ask; otherwise it has been answered."""
         token = self.server.token
         if token is None:
-            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+            found = _HOST.fullmatch(self.headers.get("Host", ""))
+            host = (found[1] or found[2]) if found else ""
             if not is_loopback(host):
                 self._fail(403, "open this viewer by the address that glug view printed")
             return is_loopback(host)
