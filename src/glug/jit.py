@@ -83,7 +83,7 @@ SMALL = 60_000  # samples: to share the work of a kernel over fewer takes longer
 
 def threads_for(samples: int) -> AbstractContextManager[Any]:
     """One thread for the length of a block whose kernels have few samples to visit."""
-    return threads(1) if samples < SMALL else nullcontext()
+    return threads(1) if samples < SMALL and numba.get_num_threads() > 1 else nullcontext()
 
 
 @functools.cache

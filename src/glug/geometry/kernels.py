@@ -7,6 +7,7 @@ import numpy as np
 from glug.jit import kernel, prange
 
 FAR = np.float32(1e30)
+LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 
 
 # -- fractions: volume or area where a linear function is negative, exact for planes ------------------------
@@ -195,24 +196,32 @@ def eikonal(a, b, c, h):
     return x
 
 
+@kernel(inline=True)
+def rows_beside(field, i, j):
+    """The rows along z beside row (i, j): before and after it along x, then along y; at the border itself."""
+    ni, nj = field.shape[0], field.shape[1]
+    return field[max(i - 1, 0), j], field[min(i + 1, ni - 1), j], field[i, max(j - 1, 0)], field[i, min(j + 1, nj - 1)]
+
+
 @kernel(parallel=True)
 def seed_distance(phi, out, fixed):
     """|phi| at the samples next to the zero level, which they keep; FAR elsewhere."""
     ni, nj, nk = phi.shape
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
+        line, touched = phi[i, j], fixed[i, j]
+        left, right, below, above = rows_beside(phi, i, j)
+        zero = np.float32(0.0)
         for k in range(nk):
-            inside = phi[i, j, k] < np.float32(0.0)
-            touched = (
-                (i > 0 and (phi[i - 1, j, k] < np.float32(0.0)) != inside)
-                or (i < ni - 1 and (phi[i + 1, j, k] < np.float32(0.0)) != inside)
-                or (j > 0 and (phi[i, j - 1, k] < np.float32(0.0)) != inside)
-                or (j < nj - 1 and (phi[i, j + 1, k] < np.float32(0.0)) != inside)
-                or (k > 0 and (phi[i, j, k - 1] < np.float32(0.0)) != inside)
-                or (k < nk - 1 and (phi[i, j, k + 1] < np.float32(0.0)) != inside)
-            )
-            fixed[i, j, k] = touched
-            out[i, j, k] = abs(phi[i, j, k]) if touched else FAR
+            inside = line[k] < zero
+            across = ((left[k] < zero) != inside) | ((right[k] < zero) != inside)
+            touched[k] = across | ((below[k] < zero) != inside) | ((above[k] < zero) != inside)
+        for k in range(nk - 1):
+            touched[k] |= (line[k + 1] < zero) != (line[k] < zero)
+        for k in range(1, nk):
+            touched[k] |= (line[k - 1] < zero) != (line[k] < zero)
+        for k in range(nk):
+            out[i, j, k] = abs(line[k]) if touched[k] else FAR
 
 
 @kernel(parallel=True)
@@ -221,17 +230,25 @@ def relax_distance(d, fixed, h, reach, out):
     ni, nj, nk = d.shape
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
+        left, right, below, above = rows_beside(d, i, j)
+        line, seeds = d[i, j], fixed[i, j]
+        near = False
         for k in range(nk):
-            if fixed[i, j, k]:
-                out[i, j, k] = d[i, j, k]
+            near |= (seeds[k] != 0) | (line[k] < reach)
+            near |= (left[k] < reach) | (right[k] < reach) | (below[k] < reach) | (above[k] < reach)
+        if not near:
+            out[i, j] = FAR
+            continue
+        for k in range(nk):
+            if seeds[k]:
+                out[i, j, k] = line[k]
                 continue
-            a = min(d[max(i - 1, 0), j, k], d[min(i + 1, ni - 1), j, k])
-            b = min(d[i, max(j - 1, 0), k], d[i, min(j + 1, nj - 1), k])
-            c = min(d[i, j, max(k - 1, 0)], d[i, j, min(k + 1, nk - 1)])
+            a, b = min(left[k], right[k]), min(below[k], above[k])
+            c = min(line[max(k - 1, 0)], line[min(k + 1, nk - 1)])
             if min(a, min(b, c)) >= reach:
                 out[i, j, k] = FAR
             else:
-                out[i, j, k] = min(d[i, j, k], eikonal(a, b, c, h))
+                out[i, j, k] = min(line[k], eikonal(a, b, c, h))
 
 
 @kernel(parallel=True)
@@ -381,6 +398,18 @@ def leave_wall(nodes, h, reach, x, y, z):
     return x, y, z
 
 
+@kernel(inline=True)
+def solid_within(nodes, x, y, reach):
+    """Whether a solid is nearer than `reach` to a row of samples along z through (x, y), in cells, by its corners."""
+    i, j = min(int(x), nodes.shape[0] - 1), min(int(y), nodes.shape[1] - 1)
+    right, above = min(i + 1, nodes.shape[0] - 1), min(j + 1, nodes.shape[1] - 1)
+    a, b, c, d = nodes[i, j], nodes[right, j], nodes[i, above], nodes[right, above]
+    found = False
+    for k in range(a.size):
+        found |= (a[k] < reach) | (b[k] < reach) | (c[k] < reach) | (d[k] < reach)
+    return found
+
+
 @kernel(parallel=True)
 def extend_into_solid(phi, nodes, h, scale, near, far, out):
     """Continue the liquid's distance into the solid along the solid's normal.
@@ -398,6 +427,9 @@ def extend_into_solid(phi, nodes, h, scale, near, far, out):
         x = (np.float32(i) + half) * scale
         for j in range(nj):
             y = (np.float32(j) + half) * scale
+            if not solid_within(nodes, x, y, LITTLE_MORE * far):
+                out[i, j] = phi[i, j]
+                continue
             for k in range(nk):
                 z = (np.float32(k) + half) * scale if nk > 1 else half
                 value = phi[i, j, k]
@@ -417,9 +449,14 @@ def subtract_solid(phi, nodes, scale):
     half = np.float32(0.5)
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
+        x = (np.float32(i) + half) * scale
+        y = (np.float32(j) + half) * scale
+        deepest = np.float32(0.0)
         for k in range(nk):
-            x = (np.float32(i) + half) * scale
-            y = (np.float32(j) + half) * scale
+            deepest = min(deepest, phi[i, j, k])
+        if not solid_within(nodes, x, y, -LITTLE_MORE * deepest):
+            continue
+        for k in range(nk):
             z = (np.float32(k) + half) * scale
             phi[i, j, k] = max(phi[i, j, k], -trilinear(nodes, x, y, z))
 

@@ -19,11 +19,7 @@ def active_blocks(active: np.ndarray) -> np.ndarray:
     """
     found = np.empty([-(-n // TILE) for n in active.shape], np.bool_)
     kernels.active_tiles(active, TILE, found)
-    edges = np.diff(np.pad(found.astype(np.int8), ((0, 0), (0, 0), (1, 1))), axis=2)
-    first, last = np.argwhere(edges == 1), np.argwhere(edges == -1)
-    blocks = np.zeros((len(first), HEAD + 2 * TILE * TILE), np.int32)
-    blocks[:, :2] = first[:, :2] * TILE
-    blocks[:, 2] = first[:, 2] * TILE
-    blocks[:, 3] = np.minimum(last[:, 2] * TILE, active.shape[2])
+    blocks = np.zeros((kernels_blocks.count_runs(found), HEAD + 2 * TILE * TILE), np.int32)
+    kernels_blocks.find_runs(found, active.shape[2], blocks)
     kernels_blocks.fit_rows(active, blocks)
     return blocks

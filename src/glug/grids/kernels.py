@@ -54,15 +54,18 @@ def inner_range(blocks, t, shape):
 def active_tiles(active, tile, found):
     """found[a, b, c] is true when any cell of tile (a, b, c) is active."""
     ni, nj, nk = active.shape
-    for a in prange(found.shape[0]):
-        for b in range(found.shape[1]):
-            for c in range(found.shape[2]):
-                hit = False
-                for i in range(a * tile, min((a + 1) * tile, ni)):
-                    for j in range(b * tile, min((b + 1) * tile, nj)):
-                        for k in range(c * tile, min((c + 1) * tile, nk)):
-                            hit = hit or active[i, j, k] != 0
-                found[a, b, c] = hit
+    for row in prange(found.shape[0] * found.shape[1]):
+        a, b = divmod(np.int64(row), np.int64(found.shape[1]))
+        line = np.zeros(nk, np.uint8)
+        for i in range(a * tile, min((a + 1) * tile, ni)):
+            for j in range(b * tile, min((b + 1) * tile, nj)):
+                for k in range(np.uint64(nk)):
+                    line[k] |= active[i, j, k]
+        for c in range(found.shape[2]):
+            hit = np.uint8(0)
+            for k in range(c * tile, min((c + 1) * tile, nk)):
+                hit |= line[k]
+            found[a, b, c] = hit != 0
 
 
 @kernel(parallel=True)
@@ -194,13 +197,14 @@ def spread_linearly(field, known, front):
 def sum_along_rows(values, reach, out):
     """Sum of the samples within `reach` along the last axis."""
     ni, nj, nk = out.shape
-    for i in prange(ni):
-        for j in range(nj):
-            for k in range(nk):
-                total = np.float32(0.0)
-                for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
-                    total += values[i, j, r]
-                out[i, j, k] = total
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        total, line = out[i, j], values[i, j]
+        total[:] = np.float32(0.0)
+        for by in range(-reach, reach + 1):  # a shift at a time: sums of few samples do not vectorise
+            here, there = np.uint64(max(-by, 0)), np.uint64(max(by, 0))
+            for k in range(np.uint64(max(nk - abs(by), 0))):
+                total[here + k] += line[there + k]
 
 
 @kernel(parallel=True)

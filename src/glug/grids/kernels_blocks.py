@@ -37,6 +37,31 @@ def inner_line(blocks, t, n, shape):
     return np.uint64(i), np.uint64(j), k0, k1 if inside else k0
 
 
+@kernel
+def count_runs(found):
+    """How many runs along z there are of tiles that are `found`."""
+    count = 0
+    for a in range(found.shape[0]):
+        for b in range(found.shape[1]):
+            for c in range(found.shape[2]):
+                count += found[a, b, c] and not (c > 0 and found[a, b, c - 1])
+    return count
+
+
+@kernel
+def find_runs(found, nk, blocks):
+    """The head of a block for every one of these runs, in order; the window has `nk` cells along z."""
+    count = -1
+    for a in range(found.shape[0]):
+        for b in range(found.shape[1]):
+            for c in range(found.shape[2]):
+                if found[a, b, c]:
+                    if not (c > 0 and found[a, b, c - 1]):
+                        count += 1
+                        blocks[count, 0], blocks[count, 1], blocks[count, 2] = a * TILE, b * TILE, c * TILE
+                    blocks[count, 3] = min((c + 1) * TILE, nk)
+
+
 @kernel(parallel=True)
 def fit_rows(active, blocks):
     """Give every row of the blocks the range of its active cells.

@@ -83,6 +83,14 @@ def copied(field: Staggered) -> Staggered:
     return mapped(np.ndarray.copy, field)
 
 
+def clear_border(field: np.ndarray) -> None:
+    """Zero on the outermost samples, in place."""
+    for end in (0, -1):
+        field[end] = 0
+        field[:, end] = 0
+        field[:, :, end] = 0
+
+
 def lower_upper(field: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """The lower and the upper samples of all neighbours along an axis: all but the last, all but the first; views."""
     before = (slice(None),) * axis

@@ -70,14 +70,14 @@ def pour(setting: Setting, state: State, dt: float) -> None:
             layers.insert(0, (source.start, math.inf))
         R, x = source.motion.pose(t)
         domain = moved_bounds((setting.scene.domain.lower, setting.scene.domain.upper), R.T, -R.T @ x)
+        poured = [np.zeros((0, 3))]
         for when, elapsed in layers:
             ahead = relative * (t - when)
             room = domain[0] - ahead, domain[1] - ahead  # what begins elsewhere does not end in the domain
-            points = _layer(setting, source, relative, when - source.start, elapsed, number, room)
-            points += ahead
-            world = points @ R.T + x
-            world = world[_admissible(setting, world, setting.solids_with(state.bodies), t)]
-            _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
+            poured.append(_layer(setting, source, relative, when - source.start, elapsed, number, room) + ahead)
+        world = np.concatenate(poured) @ R.T + x
+        world = world[_admissible(setting, world, setting.solids_with(state.bodies), t)]
+        _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
         if source.active(t):
             _drive(setting, state.particles, source, t)
     state.emitted_to = t

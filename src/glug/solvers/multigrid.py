@@ -190,9 +190,10 @@ def hold_constants(matrix: np.ndarray) -> np.ndarray:
     A right-hand side that sums to zero has the solution of mean zero then. Without, what rounding makes of the sum
     would be blown up to a large constant, in which the rest of a float32 solution is lost.
     """
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    count, label = connected_components(matrix != 0.0, directed=False)
+    count, label = connected_components(csr_array(matrix), connection="weak")
     for part in range(count):
         mine = np.flatnonzero(label == part)
         block = matrix[np.ix_(mine, mine)]

@@ -28,14 +28,24 @@ def link_across(area, phi_a, phi_b, liquid_a, liquid_b):
     return np.float32(0.0)
 
 
+@kernel(inline=True)
+def near_liquid(liquid, i, j):
+    """Whether a cell above or below the faces with the indices (i, j, ...) is liquid."""
+    here, left, below = liquid[i, j], liquid[max(i - 1, 0), j], liquid[i, max(j - 1, 0)]
+    found = np.uint8(0)
+    for k in range(here.size):
+        found |= here[k] | left[k] | below[k]
+    return found != 0
+
+
 @kernel(parallel=True)
 def pressure_links(phi, liquid, ax, ay, az, lx, ly, lz, diagonal):
-    """Links of the interior faces and the matrix diagonal (zero outside the liquid)."""
+    """Links of the interior faces and the matrix diagonal, into zeros: away from the liquid they stay."""
     ni, nj, nk = phi.shape
     for slab in prange(1, ni):
         i = np.int64(slab)
         for j in range(nj):
-            for k in range(nk):
+            for k in range(nk if near_liquid(liquid, i, j) else 0):
                 p, c = phi[i, j, k], liquid[i, j, k]
                 lx[i, j, k] = link_across(ax[i, j, k], phi[i - 1, j, k], p, liquid[i - 1, j, k], c)
                 if j > 0:
@@ -49,13 +59,11 @@ def pressure_links(phi, liquid, ax, ay, az, lx, ly, lz, diagonal):
                 diagonal[i, j, k] = (
                     lx[i, j, k] + lx[i + 1, j, k] + ly[i, j, k] + ly[i, j + 1, k] + lz[i, j, k] + lz[i, j, k + 1]
                 )
-            else:
-                diagonal[i, j, k] = np.float32(0.0)
 
 
 @kernel(parallel=True)
 def divergence_rhs(u, v, w, ax, ay, az, liquid, out):
-    """Minus the net open flux out of every liquid cell, over dx^2 [m/s]."""
+    """Minus the net open flux out of every liquid cell, over dx^2 [m/s], into zeros."""
     ni, nj, nk = liquid.shape
     for slab in prange(ni):
         i = np.int64(slab)
@@ -70,8 +78,6 @@ def divergence_rhs(u, v, w, ax, ay, az, liquid, out):
                         + az[i, j, k] * w[i, j, k]
                         - az[i, j, k + 1] * w[i, j, k + 1]
                     )
-                else:
-                    out[i, j, k] = np.float32(0.0)
 
 
 @kernel(parallel=True)
@@ -104,7 +110,7 @@ def subtract_gradient(q, liquid, lx, ly, lz, ax, ay, az, u, v, w):
     for slab in prange(1, ni):
         i = np.int64(slab)
         for j in range(nj):
-            for k in range(nk):
+            for k in range(nk if near_liquid(liquid, i, j) else 0):
                 if lx[i, j, k] > zero:
                     slope = np.float64(lx[i, j, k]) / np.float64(ax[i, j, k])
                     u[i, j, k] -= slope * (q[i, j, k] - q[i - 1, j, k])

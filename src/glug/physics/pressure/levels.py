@@ -23,7 +23,7 @@ from glug.grids.coarsen import (
     quarter,
     weights_at,
 )
-from glug.grids.regular import CENTRE, Grid, Staggered
+from glug.grids.regular import CENTRE, Grid, Staggered, clear_border
 from glug.physics.pressure import kernels_grids
 from glug.physics.pressure.rows import PressureRows
 from glug.solvers.cg import PATIENCE, Vector
@@ -115,10 +115,7 @@ def coarser(fine: PressureLevel) -> PressureLevel:
     reach = grid.scalar()
     gather(fine.diagonal, [CELLS] * 3, reach, blocks)
     liquid = ((reach > 0) & (phi < 0)).view(np.uint8)
-    for a in range(3):  # stencils do not reach the border
-        ends = np.moveaxis(liquid, a, 0)
-        ends[0] = 0
-        ends[-1] = 0
+    clear_border(liquid)  # stencils do not reach it
 
     scale = 2.0 * fine.scale
     area, links = grid.staggered(), grid.staggered()

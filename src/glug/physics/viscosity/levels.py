@@ -29,7 +29,7 @@ from glug.grids.coarsen import (
     weights_at,
 )
 from glug.grids.packing import Packing
-from glug.grids.regular import EDGES, FACES, Grid, Staggered, copied, mapped
+from glug.grids.regular import EDGES, FACES, Grid, Staggered, clear_border, copied, mapped
 from glug.physics.viscosity import kernels as wall_kernels
 from glug.physics.viscosity import kernels_contact_line
 from glug.physics.viscosity import kernels_stress as kernels
@@ -204,14 +204,6 @@ def couple(stopping: Staggered, solid: SolidFaces, e: Staggered, coupling: Stagg
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
         wall_kernels.couple(a, stopping[b], stopping[c], solid[b], solid[c], e[a], coupling[a])
-
-
-def clear_border(field: np.ndarray) -> None:
-    """Zero on the outermost samples, where stencils do not reach."""
-    for a in range(3):
-        ends = np.moveaxis(field, a, 0)
-        ends[0] = 0.0
-        ends[-1] = 0.0
 
 
 def cells_with_unknowns(m: Vector, shape: tuple[int, int, int]) -> np.ndarray:

@@ -223,13 +223,12 @@ class ViscosityProblem:
 
     def write(self, velocity: Staggered, x: Vector, diagonal: Vector) -> None:
         """Put x into `velocity` where `diagonal` says that there is an unknown; solid faces take the solid's."""
-        for a, u in enumerate(velocity):
-            u[:] = np.where(diagonal[a] > 0, x[a], u)
+        for u, found, d in zip(velocity, x, diagonal):
+            np.copyto(u, found, where=d > 0, casting="same_kind")
         write_solids(wall_velocity(self.solid, self.bodies), self.solid_faces, velocity)
 
 
 def write_solids(walls: Staggered | None, solid_faces: SolidFaces, velocity: Staggered) -> None:
     """Faces inside solids take the velocity of the `walls`, in place."""
     for a, u in enumerate(velocity):
-        inside = solid_faces[a] > 0
-        u[inside] = 0.0 if walls is None else walls[a][inside]
+        np.copyto(u, np.float32(0.0) if walls is None else walls[a], where=solid_faces[a] > 0)
