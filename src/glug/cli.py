@@ -236,15 +236,16 @@ def new(file: Annotated[Path, typer.Argument(metavar="FILE", help="The .toml fil
 
 @app.command()
 def check(scene: SceneArgument, frames: Frames = None, resolution: Resolution = None, set_: Overrides = None) -> None:
-    """Validate a scene and estimate its memory and time; runs nothing."""
+    """Validate a scene, estimate its memory, and its time by a short trial on a coarse grid; writes nothing."""
     loaded = _load(scene, frames, resolution, set_)
-    from glug.simulation.forecast import forecast
+    from glug.simulation.forecast import forecast, time_lines
 
     outlook = forecast(loaded)
     print(outlook.text())
     for warning in outlook.warnings:
         print(f"glug: warning: {warning}", file=sys.stderr)
     outlook.require_memory()
+    print(time_lines(loaded))
 
 
 @app.command("warm-up")

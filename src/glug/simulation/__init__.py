@@ -1,7 +1,7 @@
 """Stepping a scene through time."""
 
 from glug.simulation.context import StepContext
-from glug.simulation.estimate import estimate
+from glug.simulation.forecast.size import estimate
 from glug.simulation.frame import BodyPose, Frame, StepStats
 from glug.simulation.simulation import Simulation
 from glug.simulation.solvers import register_pressure_solver, register_viscosity_solver

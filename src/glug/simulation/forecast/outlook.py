@@ -1,6 +1,5 @@
-"""What a scene will need, before it runs: memory, particles, steps and time."""
+"""What a scene will hold, before it runs: cells, particles and memory."""
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,18 +8,7 @@ import psutil
 from glug.errors import MemoryLimitError
 from glug.scene import Scene
 from glug.scene.doubts import doubts
-from glug.simulation.estimate import estimate
-from glug.simulation.progress import clock
-from glug.simulation.setting import Setting
-
-# Rounded from runs of dam-break, honey-coil and viscous-beam and from the solver benches (half a million unknowns and
-# more) on two cores: a forecast, no promise.
-SECONDS_PER_PARTICLE_STEP = 0.35e-6  # every stage but the solves
-PRESSURE_SECONDS_PER_CELL = 0.2e-6  # a projection by multigrid, per cell of liquid
-VISCOSITY_SECONDS_PER_CELL = 0.9e-6  # a viscosity solve and the projection before it
-SECONDS_PER_SOLVE = 0.02  # what a solve takes however small it is
-SECONDS_PER_FRAME = 1.0  # surface, picture and files
-THICK = 0.05  # [Pa s]: thinner liquids converge in a few iterations
+from glug.simulation.forecast.size import estimate
 
 
 @dataclass(frozen=True)
@@ -34,9 +22,6 @@ class Forecast:
     particles: int
     memory: int  # [bytes], at its largest
     machine_memory: int  # [bytes]
-    frames: int
-    steps: int
-    seconds: float
     warnings: list[str] = field(default_factory=list)
 
     def text(self) -> str:
@@ -48,8 +33,6 @@ class Forecast:
                 f"window     about {self.cells:,} cells around the liquid",
                 f"particles  about {self.particles:,}",
                 f"memory     about {gigabytes(self.memory)} of {gigabytes(self.machine_memory)}",
-                f"steps      about {self.steps:,} for {self.frames} frames",
-                f"time       very roughly {clock(self.seconds)} on two cores",
             ]
         )
 
@@ -68,13 +51,6 @@ def forecast(scene: Scene) -> Forecast:
     """Estimate the needs of `scene`."""
     needs = estimate(scene)
     cells, particles, memory = int(needs["cells"]), int(needs["particles"]), int(needs["memory"])
-    steps = scene.time.frames * substeps(scene)
-    liquid = particles / Setting(scene).per_cell
-    per_step = particles * SECONDS_PER_PARTICLE_STEP + liquid * PRESSURE_SECONDS_PER_CELL + SECONDS_PER_SOLVE
-    if _is_viscous(scene):
-        per_step += liquid * VISCOSITY_SECONDS_PER_CELL + 2 * SECONDS_PER_SOLVE
-    if not scene.volumes:  # what is poured is half there in the mean
-        per_step *= 0.5
     warnings = doubts(scene)
     free = psutil.virtual_memory().available
     if machine_memory() >= memory > free:
@@ -87,27 +63,8 @@ def forecast(scene: Scene) -> Forecast:
         particles=particles,
         memory=memory,
         machine_memory=machine_memory(),
-        frames=scene.time.frames,
-        steps=steps,
-        seconds=steps * per_step + scene.time.frames * SECONDS_PER_FRAME,
         warnings=warnings,
     )
-
-
-def _is_viscous(scene: Scene) -> bool:
-    laws = [liquid.viscosity for liquid in scene.liquids.values()]
-    thick = any(law.kind != "constant" or law.value > THICK for law in laws)
-    return thick and scene.solver.viscosity != "none"
-
-
-def substeps(scene: Scene) -> int:
-    """Steps per frame at the highest speed that the scene sets or that a fall through the domain gives."""
-    gravity = math.hypot(*scene.gravity)
-    height = scene.domain.upper[1] - scene.domain.lower[1]
-    set_ = [math.hypot(*v.velocity) for v in scene.volumes] + [math.hypot(*s.velocity) for s in scene.sources]
-    speed = math.hypot(max(set_), math.sqrt(2.0 * gravity * height))
-    per_frame = math.ceil(speed / scene.time.fps / (scene.time.cfl * scene.domain.dx))
-    return max(1, min(per_frame, scene.time.max_substeps))
 
 
 def machine_memory() -> int:

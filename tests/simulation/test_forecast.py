@@ -1,0 +1,88 @@
+"""`glug check` says how long a run takes, and is right within the factor that it gives."""
+
+import resource
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from glug.scene import load
+from glug.simulation import Simulation
+from glug.simulation.forecast import run_time
+from glug.simulation.forecast.trial import FACTOR, FINER, Look, RunTime, split, steadied
+from glug.simulation.run import run_to_folder
+
+# Of eight kinds, at resolutions and for as many frames as a test can wait for.
+EIGHT = {
+    "dam-break": (64, 10),
+    "honey-coil": (64, 16),
+    "melting": (48, 10),
+    "water-drop": (48, 10),
+    "viscous-beam": (64, 8),
+    "rising-bubble": (48, 8),
+    "float-and-sink": (40, 10),
+    "dam-break-2d": (96, 24),
+}
+
+
+@pytest.mark.parametrize("name", ["dam-break", "dam-break-2d"])
+def test_split_liquid_is_the_same_liquid(name):
+    coarse = Simulation(load(name, {"domain.resolution": 12}))
+    fine = Simulation(load(name, {"domain.resolution": 12 * FINER}))
+    p, q = coarse.state.particles, split(coarse.state, coarse.setting).particles
+    dim = coarse.setting.dim
+    assert len(q) == len(p) * FINER**dim
+    # A particle of a 2D scene is as deep as a cell.
+    depth = FINER if dim == 2 else 1
+    assert q.volume.sum() * depth == pytest.approx(p.volume.sum(), rel=1e-5)
+    assert np.allclose(q.volume.max(), fine.setting.particle_volume, rtol=1e-4)
+    assert np.allclose(q.position.mean(axis=0)[:2], p.position.mean(axis=0)[:2], atol=1e-5)
+    # None is nearer to a place where there was no liquid than half a particle was.
+    spacing = p.position.max(axis=0)[0] - q.position.max(axis=0)[0]
+    assert abs(spacing) < 0.5 * coarse.setting.dx
+
+
+def test_a_particle_adds_what_the_finer_steps_say():
+    look = Look(at=5, particles=(100, 900), step=(0.02, 0.10), frame=(0.1, 0.5))
+    assert look.step_seconds(0.02, 1700) == pytest.approx(0.18)
+    assert look.frame_seconds(1700) == pytest.approx(0.9)
+    assert look.step_seconds(0.03, 50) == pytest.approx(0.03)  # fewer than on the coarse grid: as many seconds
+
+
+def test_a_step_that_loads_kernels_is_not_counted():
+    assert steadied([0.02] * 6 + [1.5] + [0.02] * 6).max() == pytest.approx(0.02)
+    assert list(steadied([0.02, 0.5])) == [0.02, 0.5]  # too few to tell
+
+
+def test_the_time_comes_with_its_uncertainty():
+    text = RunTime(steps=700, seconds=120.0, cpu_seconds=200.0, factor=1.5, cores=2).text()
+    assert text == "about 2:00 on 2 cores when they are free (1:20 to 3:00)"
+
+
+@dataclass
+class Cpu:
+    """Seconds of this process and of those that it waited for."""
+
+    own: float
+    others: float
+
+    @classmethod
+    def now(cls) -> "Cpu":
+        own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return cls(own.ru_utime + own.ru_stime, others.ru_utime + others.ru_stime)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EIGHT)
+def test_a_forecast_is_within_its_factor_of_the_truth(name, tmp_path):
+    """In seconds of one core, with kernels loaded: those do not depend on what else runs."""
+    resolution, frames = EIGHT[name]
+    scene = load(name, {"domain.resolution": resolution, "time.frames": frames})
+    found = run_time(scene, cores=1)
+    assert found.factor == FACTOR
+    before = Cpu.now()
+    done = run_to_folder(scene, tmp_path / "run", threads=1)
+    after = Cpu.now()
+    truth = after.own - before.own + after.others - before.others
+    print(f"{name}: {found.cpu_seconds:.1f} s forecast, {truth:.1f} s taken; {found.steps} steps, {done.steps} taken")
+    assert truth / found.factor < found.cpu_seconds < truth * found.factor
