@@ -168,9 +168,9 @@ def test_run_writes_to_out_and_says_so(in_work, capfd):
 
 def test_check_prints_the_needs_and_writes_nothing(in_work, capfd):
     before = files(in_work)
-    assert execute(["check", "dam-break", "--resolution", "32"]) == 0
+    assert execute(["check", "dam-break", "--resolution", "32", "--frames", "2"]) == 0
     out = capfd.readouterr().out
-    for word in ("cells", "particles", "memory", "GB", "steps", "time"):
+    for word in ("cells", "particles", "memory", "GB", "time"):
         assert word in out
     assert files(in_work) == before
 
@@ -178,7 +178,7 @@ def test_check_prints_the_needs_and_writes_nothing(in_work, capfd):
 def test_new_writes_a_scene_that_is_valid(in_work, capfd):
     assert execute(["new", "mine/first.toml"]) == 0
     assert (in_work / "mine/first.toml").read_text().count("#") > 5
-    assert execute(["check", "mine/first.toml"]) == 0
+    assert execute(["check", "mine/first.toml", "--frames", "1"]) == 0
 
 
 def test_scenes_lists_the_library_with_a_line_each(capfd):

@@ -8,7 +8,7 @@ import pytest
 
 from glug.scene import load
 from glug.simulation import Simulation
-from glug.simulation.forecast import run_time
+from glug.simulation.forecast import run_time, time_lines, trial
 from glug.simulation.forecast.trial import FACTOR, FINER, Look, RunTime, split, steadied
 from glug.simulation.run import run_to_folder
 
@@ -57,6 +57,21 @@ def test_a_step_that_loads_kernels_is_not_counted():
 def test_the_time_comes_with_its_uncertainty():
     text = RunTime(steps=700, seconds=120.0, cpu_seconds=200.0, factor=1.5, cores=2).text()
     assert text == "about 2:00 on 2 cores when they are free (1:20 to 3:00)"
+
+
+def test_a_trial_foresees_the_steps_of_a_run():
+    scene = load("dam-break", {"domain.resolution": 32, "time.frames": 3, "output.preview": False})
+    found = run_time(scene, cores=2)
+    simulation = Simulation(scene)
+    for _ in simulation.run():
+        pass
+    assert found.steps == pytest.approx(simulation.state.step, rel=0.35)
+    assert 0.0 < found.seconds < found.cpu_seconds
+
+
+def test_kernels_are_not_compiled_for_a_forecast(monkeypatch):
+    monkeypatch.setattr(trial, "missing", lambda calls: list(range(50)))
+    assert time_lines(load("dam-break")).startswith("time       not known: 50 kernels")
 
 
 @dataclass
