@@ -1,31 +1,39 @@
 """Make the kernels that the package carries: `make kernels`, or `python -m glug.simulation.warm_up.shipping`.
 
-Every scene of the library runs for some frames, in a process of its own, and tells which kernels it called. Those are
-compiled, in parallel, and packed. Kernels that are kept from earlier are not compiled again, so that making the archive
-anew after an edit takes as long as the edited modules do and the short runs. With `--known` nothing runs: what is
-listed already is compiled and packed, which is enough where no kernel is new and none has got other arguments.
+Every scene of the library runs in a process of its own: for some frames, to its end on a coarse grid, and with the
+solvers that it would fall back on; then it tells which kernels it called. Those are compiled, in parallel, and packed.
+Kernels that are kept from earlier are not compiled again, so that making the archive anew after an edit takes as long
+as the edited modules do and the short runs. With `--known` nothing runs: what is listed already is compiled and packed,
+which is enough where no kernel is new and none has got other arguments.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from glug import compiler
+from glug.errors import SceneError
 from glug.kernel_store import SHIPPED, archive_for
 from glug.precompile import KernelCall, compile_all, missing
 from glug.progress import counting
 from glug.scene import load, scenes
 from glug.simulation.run import run_to_folder
+from glug.simulation.simulation import Simulation
 from glug.simulation.warm_up.needs import Seen, all_needed, called, traits_of, write_record
 from glug.view.sequence import RenderOptions, render_run
 
 KNOWN = "--known"
 FINEST = 40  # cells along the longest side, at most
 FRAMES = 4
+COARSE = 20  # cells of the grid on which a scene runs to its end: what happens late is seen, too
+LONGEST = 20.0  # seconds of a core for that
+# What takes over where multigrid fails.
+INSTEAD = ({"solver.viscosity": "jacobi-cg"}, {"solver.pressure": "ic-cg"}, {"solver.pressure": "jacobi-cg"})
 AT_A_TIME = 2  # scenes: running one is left to one thread, and compiling is done by one anyway
 DATE = (2000, 1, 1, 0, 0, 0)  # of everything in the archive: equal kernels make equal archives
 
@@ -36,8 +44,27 @@ def run_and_tell(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run_to_folder(scene, Path(folder) / "run", frames=FRAMES, threads=1)
         render_run(Path(folder) / "run", RenderOptions("plain", (64, 48), 1, None, [1], 0.0, False))
+    run_coarse(name, {}, LONGEST)
+    if scene.domain.dim == 3:  # 2D scenes are solved at once
+        for keys in INSTEAD:
+            run_coarse(name, keys, 0.0)
     seen = {"traits": sorted(traits_of(load(name))), "calls": sorted(str(call) for call in called())}
     print(json.dumps(seen))
+
+
+def run_coarse(name: str, keys: dict[str, str], seconds: float) -> None:
+    """Run a scene on a coarse grid with other solvers, for two frames and then for `seconds` of a core at most.
+
+    What it does not take is left out.
+    """
+    try:
+        scene = load(name, {"domain.resolution": COARSE, **keys})
+    except SceneError:
+        return
+    begun = time.process_time()
+    for frame in Simulation(scene, threads=1).run():
+        if frame.index >= 2 and time.process_time() - begun > seconds:
+            return
 
 
 def watch(name: str) -> Seen:
