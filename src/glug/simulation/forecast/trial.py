@@ -23,6 +23,7 @@ from glug.particles.storage import Particles
 from glug.precompile import missing
 from glug.scene import Scene, load
 from glug.simulation.forecast.size import estimate
+from glug.simulation.frame import Frame
 from glug.simulation.progress import clock
 from glug.simulation.setting import Setting
 from glug.simulation.simulation import Simulation
@@ -38,6 +39,7 @@ MOST_PARTICLES = 150_000  # of the finer grid, where coarser ones than the coars
 COARSE_SECONDS = 4.0  # for the coarse run; what it does not reach counts as its last frame does
 LOOKS = (0.5, 1.0)  # shares of the time at which finer steps are taken
 WARM, STEPS = 1, 2  # finer steps that load kernels and find their pace, and those that count
+START = 4.0  # for imports and kernels that are loaded, of the run and of the process that draws (`glug bench start`)
 GAIN = 0.6  # of a further core, up to four: grids that are small are left to one
 FACTOR = 1.5  # by which the truth may differ (tests/simulation/test_forecast.py)
 UNSEEN = 1.5  # and by how much more for what the coarse run did not reach
@@ -116,6 +118,7 @@ class _Trial:
         self.ratio = (self.coarse.setting.dx / self.full.dx) ** self.full.dim  # particles of the run over the trial's
         self.moments: list[Moment] = []
         self.looks: list[Look] = []
+        self.picture = 0.0  # seconds for one, of the finest frame so far
 
     def _at(self, resolution: int) -> Scene:
         """The scene on another grid, with the solvers that it has on its own."""
@@ -163,6 +166,7 @@ class _Trial:
         recent = [moment.seconds for moment in self.moments[-5:]]
         particles = len(state.particles), len(fine.state.particles)
         frames = cpu_seconds(coarse.frame), cpu_seconds(fine.frame)
+        self.picture = self._picture_seconds(fine.frame())
         self.looks.append(Look(state.frame, particles, (float(np.median(recent)), step), frames))
 
     def forecast(self, cores: int) -> RunTime:
@@ -177,25 +181,23 @@ class _Trial:
             steps += times
             alone += times * (coarse + look.frame_seconds(particles) / in_frame[m.frame])
             shared += times * (look.step_seconds(coarse, particles) - coarse)
-        pictures = self._picture_seconds() * frames
+        pictures = START + self.picture * frames / self.scene.output.preview_every if self.picture else 0.0
         gain = 1.0 + GAIN * (min(cores, 4) - 1)
-        seconds = max(alone + shared / gain, (alone + shared + pictures) / cores)
+        seconds = START + max(alone + shared / gain, (alone + shared + pictures) / cores)
         factor = FACTOR if last >= frames else FACTOR * UNSEEN
-        return RunTime(round(steps), seconds, alone + shared + pictures, factor, cores)
+        return RunTime(round(steps), seconds, START + alone + shared + pictures, factor, cores)
 
     def _nearest_look(self, frame: int) -> Look:
         nothing = Look(0, (0, 0), (0.0, 0.0), (0.0, 0.0))
         return min(self.looks, key=lambda look: abs(look.at - frame), default=nothing)
 
-    def _picture_seconds(self) -> float:
-        """Of a picture, over all frames."""
-        output = self.scene.output
-        if not output.preview:
+    def _picture_seconds(self, frame: Frame) -> float:
+        if not self.scene.output.preview:
             return 0.0
-        pictures, frame = ScenePictures(self.scene), self.coarse.frame()
+        pictures = ScenePictures(self.scene)
         poses = {body.name: (body.rotation, body.translation) for body in frame.bodies}
         pictures.picture(frame.distance, frame.time, poses)
-        return cpu_seconds(lambda: pictures.picture(frame.distance, frame.time, poses)) / output.preview_every
+        return cpu_seconds(lambda: pictures.picture(frame.distance, frame.time, poses))
 
 
 def _warm(scene: Scene) -> None:
