@@ -217,7 +217,7 @@ def test_what_does_not_converge_is_solved_assembled_and_says_so(monkeypatch):
     ("overrides", "words"),
     [
         ({"solver.viscosity": "octree"}, "a tree has only velocities"),
-        ({"solver.air": "constraint"}, "'constraint' gives air a pressure"),
+        ({"solver.air": "two-phase"}, "'two-phase' gives air a flow"),
         ({"domain.sides": {"left": "slip"}}, "'slip'"),
         ({"domain.slip_length": "free"}, "slip_length"),
         ({"domain.walls": "separating"}, "'separating'"),

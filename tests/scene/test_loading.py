@@ -181,7 +181,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         FLAT | {"solver.air": "constraint"},
-        "solver.air: 'constraint' gives air a pressure, which 'stokes' has for liquid only; valid with it: 'vacuum'",
+        "solver.air: 'stokes' has no bubbles in 2D; valid with it: 'vacuum'",
     ),
     (
         FLAT | {"liquids.oil": {"density": 800.0, "viscosity": 1.0}},

@@ -13,7 +13,7 @@ from glug.simulation.stages import Stage
 
 AIRS = ("vacuum", "constraint", "affine", "two-phase")
 FEATURES = ("bodies", "slip", "separating", "octree", "heat", "densities", "tiles", *AIRS)
-THICK = {"slip", "octree", "heat"}  # features of the viscous solve
+THICK = {"slip", "octree", "heat", "stokes"}  # features of the viscous solve
 CELLS = 20
 MORE_CELLS = 24  # with an octree: fewer leave no coarse cell between the surface, the walls and a border of two liquids
 LEVEL, LAYER = 0.6, 0.3  # the surface and, where there are two liquids, the border between them [m]
@@ -54,6 +54,8 @@ def scene(*features: str, push: float = 0.0, dim: int = 3, light_on_top: float =
     if "octree" in has:
         made["solver"]["viscosity"] = "octree"
         made["output"] = {"fields": True}  # where the tree is coarse
+    if "stokes" in has:
+        made["solver"]["coupling"] = "stokes"
     if "tiles" in has:
         made["solver"] |= {"tiles": 6, "tile_band": 2}
     if "separating" in has:
@@ -132,6 +134,7 @@ def missing(features: tuple[str, ...], simulation: Simulation, stats: Any, seen:
         "slip": lambda: seen["solid"].slip is not None and seen["solid"].slip.surface is not None,
         "separating": lambda: len(state.freed),
         "octree": lambda: state.fields["level"].max(),  # 0 where cells are finest, and outside the liquid
+        "stokes": lambda: "stokes" in stats.solves,
         "heat": lambda: np.ptp(particles.temperature) > 10.0 and np.ptp(particles.viscosity) > 10.0,
         "densities": lambda: simulation.setting.other_densities and len(np.unique(particles.liquid)) == 2,
         "tiles": lambda: (particles.tile > 0).any(),

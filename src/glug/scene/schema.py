@@ -199,11 +199,14 @@ class Scene(Model):
 
     def _check_air(self) -> None:
         air, lightest = self.solver.air, min(liquid.density for liquid in self.liquids.values())
-        if air != "vacuum" and self.solver.coupling == "stokes":
-            raise fail(
-                f"'{air}' gives air a pressure, which 'stokes' has for liquid only; valid with it: 'vacuum'",
-                "solver.air",
-            )
+        if self.solver.coupling == "stokes":
+            if air in ("affine", "two-phase"):
+                raise fail(
+                    f"'{air}' gives air a flow, which 'stokes' has for liquid only; valid: 'vacuum', 'constraint'",
+                    "solver.air",
+                )
+            if air == "constraint" and self.domain.dim == 2:
+                raise fail("'stokes' has no bubbles in 2D; valid with it: 'vacuum'", "solver.air")
         if air != "vacuum" and (self.sources or self.sinks) and "open" not in self.domain.sides.values():
             raise fail(
                 f"sources and sinks need an open side of the domain with '{air}': closed air does not give way",

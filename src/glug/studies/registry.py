@@ -126,6 +126,10 @@ STUDIES: Mapping[str, Entry] = {
         "glug.studies.validate.surfaces.tracking",
         "a tracked surface: Enright's deformation, Zalesak's ball, 1,000 random events, each checked exactly",
     ),
+    "honey-bubble": Entry(
+        "glug.studies.validate.air.honey_bubble",
+        "a bubble rises in a cylinder of thick liquid: Hadamard and Rybczynski's speed and the wall's factor",
+    ),
     "water-cooler": Entry(
         "glug.studies.validate.air.water_cooler", "a bottle empties: minima of its outflow with bubbles and in a vacuum"
     ),

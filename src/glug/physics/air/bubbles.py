@@ -168,17 +168,17 @@ class Bubbles:
     def given(self, b: Vector, velocity: Staggered) -> np.ndarray:
         """h; the liquid's right-hand side is made consistent with it, in place."""
         h = self.outflow(velocity)
-        self._balance(b[0], h, np.zeros(len(self)))
+        self.balance(b[0], h, np.zeros(len(self)))
         return h.reshape(-1, 1)
 
     def asked(self, b: Vector, growth: np.ndarray | None) -> np.ndarray:
         """The same for a liquid at rest, where every region is to gain `growth` [m3/s]."""
         gain = np.zeros(len(self)) if growth is None else growth[self.number] / self.fluid.dx**2
         h = -gain
-        self._balance(b[0], h, gain)
+        self.balance(b[0], h, gain)
         return h.reshape(-1, 1)
 
-    def _balance(self, rhs: np.ndarray, h: np.ndarray, growth: np.ndarray) -> None:
+    def balance(self, rhs: np.ndarray, h: np.ndarray, growth: np.ndarray) -> None:
         """Make the right-hand sides of groups without open air sum to zero, in place.
 
         What bubbles are to grow is taken from the liquid; the rest, of solids that compress the group, is shared by

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 
 
 class StokesBodies:
-    """The bodies of a viscous problem as a term over its faces and the `cells` with pressures; z is their velocity."""
+    """The bodies of a viscous problem as a term over its faces and the `cells` with pressures; z is their velocity.
 
-    def __init__(self, viscous: ViscosityProblem, phi: np.ndarray, cells: np.ndarray):
+    place  where the pressure of every cell (flat) lives, where several share one; None where each has its own
+    """
+
+    def __init__(self, viscous: ViscosityProblem, phi: np.ndarray, cells: np.ndarray, place: np.ndarray | None = None):
         assert viscous.bodies is not None
         self.bodies: RigidBodies = viscous.bodies
         grid, solid = viscous.grid, viscous.solid
@@ -46,6 +49,8 @@ class StokesBodies:
             liquid = mapped(np.multiply, liquid, viscous.density)
         self._carried = self.bodies.held(liquid, with_closed=False)
         self._pressure = BodyPressure(self.bodies, cells, self.bodies.held(open_, with_closed=True))
+        if place is not None:
+            self._pressure.rows = [(place[cell], out) for cell, out in self._pressure.rows]
         self._viscous = ViscousBodies.build(
             solid,
             viscous.solid_faces,

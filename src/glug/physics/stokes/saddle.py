@@ -27,6 +27,8 @@ from glug.geometry.fractions import liquid_volume
 from glug.geometry.solids.field import SolidField
 from glug.grids.connected import open_cells
 from glug.grids.regular import CENTRE, Grid, Staggered, lower_upper, mapped
+from glug.physics.air.bubbles import Bubbles
+from glug.physics.air.stokes import SharedPressures
 from glug.physics.pressure import kernels as pressure_kernels
 from glug.physics.pressure.components import Components, find_components
 from glug.physics.rigid.bodies import RigidBodies
@@ -54,6 +56,7 @@ class StokesProblem:
     viscous: ViscosityProblem
     phi: np.ndarray
     cells: np.ndarray  # uint8: whose pressure is unknown
+    shared: SharedPressures | None = None  # of bubbles; None where all air is at p = 0
 
     @classmethod
     def build(
@@ -79,6 +82,14 @@ class StokesProblem:
             empty_border(grid, a, m)
         return cls(viscous, phi, cells)
 
+    def with_bubbles(self, bubbles: Bubbles) -> StokesProblem:
+        """The problem in which every bubble has a pressure; `bubbles` of a pressure problem of the same geometry."""
+        mass = self.viscous.held_mass
+        flux = mapped(lambda m, area: np.where(m > 0, area, np.float32(0.0)), mass, self.viscous.solid.area)
+        shared, cells = SharedPressures(bubbles, flux), self.cells.copy()
+        cells.reshape(-1)[shared.home] = 1
+        return StokesProblem(self.viscous, self.phi, cells, shared)
+
     @property
     def grid(self) -> Grid:
         return self.viscous.grid
@@ -95,13 +106,18 @@ class StokesProblem:
 
     @cached_property
     def body_term(self) -> StokesBodies | None:
-        bodies = self.viscous.bodies
-        return None if bodies is None else StokesBodies(self.viscous, self.phi, self.level.schur.liquid)
+        if self.viscous.bodies is None:
+            return None
+        cells, shared = self.level.schur.liquid, self.shared
+        if shared is None:
+            return StokesBodies(self.viscous, self.phi, cells)
+        return StokesBodies(self.viscous, self.phi, cells | shared.members, shared.cell)
 
     @property
     def terms(self) -> list[Term]:
         """The reduced unknowns of the problem, over faces and cells."""
-        return [] if self.body_term is None else [self.body_term]
+        found: list[Term | None] = [self.body_term, self.shared]
+        return [term for term in found if term is not None]
 
     @cached_property
     def eliminated(self) -> Eliminated:
@@ -130,13 +146,18 @@ class StokesProblem:
         """g [m/s], before it is made consistent; `target` [m/s] is a divergence that the cells are to have."""
         g = self.grid.scalar()
         solid, walls, cells = self.viscous.solid, self.viscous.known_walls, self.level.schur.liquid
+        if self.shared is not None:
+            cells = cells | self.shared.air
         if walls is not None:
             pressure_kernels.divergence_rhs(*walls, *self._known_area, cells, g)
             if solid.clear is not None:
                 pressure_kernels.closed_flux(*walls, *solid.clear, cells, g)
         if target is not None:
             g += np.where(cells > 0, target, np.float32(0.0))
-        return np.negative(g, out=g)
+        np.negative(g, out=g)
+        if self.shared is not None:
+            self.shared.gather(g)
+        return g
 
     @property
     def _known_area(self) -> Staggered:
@@ -211,7 +232,11 @@ class StokesProblem:
 
     def pressure(self, multiplier: np.ndarray) -> np.ndarray:
         """q of the multipliers. A cell that has one is half full, or nearly so where the surface bends."""
-        return multiplier / np.maximum(liquid_volume(self.phi, self.grid, CENTRE), np.float32(LEAST_FULL))
+        share = np.maximum(liquid_volume(self.phi, self.grid, CENTRE), np.float32(LEAST_FULL))
+        if self.shared is None:
+            return multiplier / share
+        every = self.shared.fill(multiplier)
+        return np.where(self.shared.members > 0, every, every / share)
 
     def start(self, whole: System, b: Vector, velocity: Staggered, limits: SolveLimits) -> tuple[Vector, list[float]]:
         """What the iteration begins with, u* or rest, whichever leaves less; and, by field, what residuals are

@@ -26,6 +26,8 @@ def _stokes_3d(context: StepContext) -> None:
     diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
     density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
     problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density, context.bodies)
+    if context.problem.bubbles is not None and len(context.problem.bubbles):
+        problem = problem.with_bubbles(context.problem.bubbles)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
     before, moved = copied(context.velocity), None if context.bodies is None else context.bodies.velocity.copy()
