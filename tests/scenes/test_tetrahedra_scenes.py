@@ -111,3 +111,20 @@ def test_thick_liquids_are_refused():
     honey = {"water": {"density": 1400.0, "viscosity": 10.0}}
     with pytest.raises(SceneError, match=r"solver\.viscosity"):
         Simulation(scene(liquids=honey))
+
+
+def test_a_mesh_file_is_a_solid_as_on_the_grid(tmp_path):
+    """Water over a block from a file: it stays where it is, and none of it is inside."""
+    import trimesh
+
+    block = trimesh.creation.box(extents=(0.4, 0.2, 0.4))
+    block.apply_translation((0.5, 0.1, 0.5))
+    block.export(tmp_path / "block.stl")
+    solid = {"name": "block", "shape": {"kind": "mesh", "file": str(tmp_path / "block.stl")}}
+    tank = [{"liquid": "water", "shape": {"kind": "box", "lower": [0.0, 0.0, 0.0], "upper": [1.0, 0.41, 1.0]}}]
+    of = scene(domain={"size": [1.0, 0.6, 1.0], "resolution": 16}, volumes=tank, solids=[solid])
+    simulation = Simulation(of)
+    assert max(simulation.step_once().max_speed for _ in range(6)) < 0.1  # gravity adds 0.4 m/s a step
+    p = simulation.state.particles.position
+    inside = (np.abs(p - np.array([0.5, 0.1, 0.5])) < np.array([0.18, 0.08, 0.18])).all(axis=1)
+    assert not inside.any()

@@ -140,6 +140,10 @@ STUDIES: Mapping[str, Entry] = {
         "glug.studies.validate.unstructured.tetrahedra",
         "Batty 2010, chapter 5: pressure on triangles and tetrahedra: rest, orders, slip, a standing wave",
     ),
+    "sloshing-tetrahedra": Entry(
+        "glug.studies.validate.unstructured.sloshing",
+        "water swings in a tank, on triangles of every kind and on the regular grid: period, energy, surface",
+    ),
     "coiling": Entry(
         "glug.studies.validate.coiling", "sideways swings of a poured jet, measured in a run folder", needs_run=True
     ),
@@ -184,6 +188,10 @@ BENCHES: Mapping[str, Entry] = {
     ),
     "surface-tracking": Entry(
         "glug.studies.bench.surface_tracking", "a step of a tracked surface: microseconds per triangle by stage"
+    ),
+    "tetrahedra": Entry(
+        "glug.studies.bench.solves.tetrahedra",
+        "pressure on tetrahedra: meshing, weights, solve, reconstruction, a step",
     ),
     "tiles": Entry("glug.studies.bench.solves.tiles", "projection of a deep pool with affine tiles and without"),
     "view": Entry(

@@ -14,7 +14,7 @@ from glug.grids.tetrahedra.lattice import Box, Leaves
 from glug.grids.tetrahedra.mesh import Tetrahedra
 from glug.physics.covolume.projection import CovolumeProblem, EmbeddedGeometry, Incidence, SolverName
 from glug.physics.kernels import known_faces
-from glug.physics.velocity import ANY
+from glug.physics.velocity import OPEN
 from glug.simulation.context import StepContext
 from glug.simulation.setting import BORDER, Setting
 from glug.simulation.stages.solves import NOISE
@@ -94,7 +94,7 @@ def pressure(context: StepContext) -> None:
     used = problem.link > 0.0
     wanted = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
     for a in grid.axes:
-        known_faces(a, context.wet, context.solid.area[a], ANY, wanted[a])
+        known_faces(a, context.wet, context.solid.area[a], OPEN, wanted[a])
     around.field(u, used).to_grid(grid, wanted, context.velocity)
     if context.before is not None:  # what particles brought, by the same way: FLIP asks for the difference
         before = from_grid(mesh, grid, context.before)
