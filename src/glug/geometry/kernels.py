@@ -209,8 +209,8 @@ def seed_distance(phi, out, fixed):
     ni, nj, nk = phi.shape
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
-        line, touched = phi[i, j], fixed[i, j]
         left, right, below, above = rows_beside(phi, i, j)
+        line, touched = phi[i, j], fixed[i, j]
         zero = np.float32(0.0)
         for k in range(nk):
             inside = line[k] < zero

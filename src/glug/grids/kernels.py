@@ -112,33 +112,30 @@ def any_of(row):
 def spread(field, known, front):
     """The samples of the front take the mean of their known neighbours."""
     ni, nj, nk = field.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            if not any_of(front[i, j]):
-                continue
-            for k in range(nk):
-                if front[i, j, k]:
-                    total, count = np.float32(0.0), np.float32(0.0)
-                    if i > 0 and known[i - 1, j, k]:
-                        total += field[i - 1, j, k]
-                        count += np.float32(1.0)
-                    if i < ni - 1 and known[i + 1, j, k]:
-                        total += field[i + 1, j, k]
-                        count += np.float32(1.0)
-                    if j > 0 and known[i, j - 1, k]:
-                        total += field[i, j - 1, k]
-                        count += np.float32(1.0)
-                    if j < nj - 1 and known[i, j + 1, k]:
-                        total += field[i, j + 1, k]
-                        count += np.float32(1.0)
-                    if k > 0 and known[i, j, k - 1]:
-                        total += field[i, j, k - 1]
-                        count += np.float32(1.0)
-                    if k < nk - 1 and known[i, j, k + 1]:
-                        total += field[i, j, k + 1]
-                        count += np.float32(1.0)
-                    field[i, j, k] = total / count
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk if any_of(front[i, j]) else 0):
+            if front[i, j, k]:
+                total, count = np.float32(0.0), np.float32(0.0)
+                if i > 0 and known[i - 1, j, k]:
+                    total += field[i - 1, j, k]
+                    count += np.float32(1.0)
+                if i < ni - 1 and known[i + 1, j, k]:
+                    total += field[i + 1, j, k]
+                    count += np.float32(1.0)
+                if j > 0 and known[i, j - 1, k]:
+                    total += field[i, j - 1, k]
+                    count += np.float32(1.0)
+                if j < nj - 1 and known[i, j + 1, k]:
+                    total += field[i, j + 1, k]
+                    count += np.float32(1.0)
+                if k > 0 and known[i, j, k - 1]:
+                    total += field[i, j, k - 1]
+                    count += np.float32(1.0)
+                if k < nk - 1 and known[i, j, k + 1]:
+                    total += field[i, j, k + 1]
+                    count += np.float32(1.0)
+                field[i, j, k] = total / count
 
 
 @kernel(inline=True)
@@ -172,25 +169,21 @@ def continued_line(field, known, i, j, k, di, dj, dk):
 @kernel(parallel=True)
 def spread_linearly(field, known, front):
     """The samples of the front take the mean of the lines through known samples; of neighbours where there is none."""
-    ni, nj, nk = field.shape
-    for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            if not any_of(front[i, j]):
-                continue
-            for k in range(nk):
-                if front[i, j, k]:
-                    total, count, best = np.float32(0.0), np.float32(0.0), 1
-                    for way in range(6):
-                        axis, by = way // 2, 2 * (way % 2) - 1
-                        di, dj, dk = by * (axis == 0), by * (axis == 1), by * (axis == 2)
-                        found, samples = continued_line(field, known, i, j, k, di, dj, dk)
-                        if samples > best:
-                            total, count, best = np.float32(0.0), np.float32(0.0), samples
-                        if samples == best:
-                            total += found
-                            count += np.float32(1.0)
-                    field[i, j, k] = total / count
+    for row in prange(field.shape[0] * field.shape[1]):
+        i, j = divmod(np.int64(row), field.shape[1])
+        for k in range(field.shape[2] if any_of(front[i, j]) else 0):
+            if front[i, j, k]:
+                total, count, best = np.float32(0.0), np.float32(0.0), 1
+                for way in range(6):
+                    axis, by = way // 2, 2 * (way % 2) - 1
+                    di, dj, dk = by * (axis == 0), by * (axis == 1), by * (axis == 2)
+                    found, samples = continued_line(field, known, i, j, k, di, dj, dk)
+                    if samples > best:
+                        total, count, best = np.float32(0.0), np.float32(0.0), samples
+                    if samples == best:
+                        total += found
+                        count += np.float32(1.0)
+                field[i, j, k] = total / count
 
 
 @kernel(parallel=True)

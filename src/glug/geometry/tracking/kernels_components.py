@@ -3,15 +3,8 @@
 import numpy as np
 
 from glug.geometry.tracking.kernels_nearness import area_vector, cross, dot, length, point
+from glug.grids.kernels import root_of
 from glug.jit import kernel
-
-
-@kernel(inline=True)
-def _root(parent, v):
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
 
 
 @kernel
@@ -20,14 +13,14 @@ def label(elements, out):
     n = len(out)
     parent = np.arange(n)
     for t in range(len(elements)):
-        a = _root(parent, elements[t, 0])
+        a = root_of(parent, elements[t, 0])
         for k in range(1, elements.shape[1]):
-            b = _root(parent, elements[t, k])
+            b = root_of(parent, elements[t, k])
             a, b = min(a, b), max(a, b)
             parent[b] = a
     count = 0
     for v in range(n):
-        r = _root(parent, v)
+        r = root_of(parent, v)
         if r == v:
             out[v] = count
             count += 1

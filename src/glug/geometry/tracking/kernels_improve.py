@@ -7,6 +7,7 @@ from glug.geometry.tracking.kernels_links import (
     add_fan,
     around,
     back,
+    beside,
     clear,
     common_neighbour,
     good,
@@ -153,9 +154,8 @@ def flip_edges(m, longest, most_volume, near):
 
 @kernel(inline=True)
 def _flip(m, h0, limits, fan, near):
+    h1, a, b, c, d = beside(m, h0)
     longest, most_volume = limits
-    h1 = m.twin[h0]
-    a, b, c, d = origin(m, h0), origin(m, h1), origin(m, back(h0)), origin(m, back(h1))
     t0, t1 = h0 // 3, h1 // 3
     if c == d or half_edge(m, c, d) >= 0:
         return False
@@ -218,8 +218,7 @@ def collapse_short(m, shortest, longest, most_cuts, near):
 def _collapse(m, h0, longest, rows, near):
     """COLLAPSED, REFUSED, or the third vertex of a neck that the edge is part of."""
     fan, before = rows
-    h1 = m.twin[h0]
-    a, b, c, d = origin(m, h0), origin(m, h1), origin(m, back(h0)), origin(m, back(h1))
+    h1, a, b, c, d = beside(m, h0)
     third = common_neighbour(m, a, b, c, d)
     if third >= 0:
         return third

@@ -26,7 +26,7 @@ from glug.geometry.tracking.kernels_nearness import (
     sub,
     to_triangle,
 )
-from glug.geometry.tracking.kernels_pairs import nearest_vector, share
+from glug.geometry.tracking.kernels_pairs import nearest_vector, share, share_vertex
 from glug.jit import kernel
 
 FOLDED = 0.999995  # cosine of the least angle between two triangles at an edge, 0.2 degrees
@@ -74,6 +74,13 @@ def origin(m, h):
 def around(m, h):
     """The next half-edge that leaves the same vertex, counter-clockwise."""
     return m.twin[back(h)]
+
+
+@kernel(inline=True)
+def beside(m, h):
+    """The twin of a half-edge, the two vertices of the edge and those opposite to it."""
+    g = m.twin[h]
+    return g, origin(m, h), origin(m, g), origin(m, back(h)), origin(m, back(g))
 
 
 @kernel(inline=True)
@@ -211,17 +218,12 @@ def touching(x, a, b, clearance):
         return _folded(x, a, b)
     for k in range(3):
         p, q = a[k], a[(k + 1) % 3]
-        if not _is_corner(b, p, q) and _pierces(x, p, q, b, clearance):
+        if not share_vertex(b, p, q) and _pierces(x, p, q, b, clearance):
             return True
         p, q = b[k], b[(k + 1) % 3]
-        if not _is_corner(a, p, q) and _pierces(x, p, q, a, clearance):
+        if not share_vertex(a, p, q) and _pierces(x, p, q, a, clearance):
             return True
     return False
-
-
-@kernel(inline=True)
-def _is_corner(t, p, q):
-    return p == t[0] or p == t[1] or p == t[2] or q == t[0] or q == t[1] or q == t[2]
 
 
 @kernel(inline=True)
@@ -229,23 +231,19 @@ def _pierces(x, p, q, t, clearance):
     """Whether an edge goes through a triangle, or nearly meets one of its edges or its inside."""
     xp, xq = point(x, p), point(x, q)
     a, b, c = point(x, t[0]), point(x, t[1]), point(x, t[2])
-    if crosses(xp, xq, a, b, c):
-        return True
-    near = clearance * clearance
-    v = to_triangle(xp, a, b, c)
-    if dot(v, v) < near:
-        return True
-    v = to_triangle(xq, a, b, c)
-    if dot(v, v) < near:
-        return True
-    v = between_segments(xp, xq, a, b)
-    if dot(v, v) < near:
-        return True
-    v = between_segments(xp, xq, b, c)
-    if dot(v, v) < near:
-        return True
-    v = between_segments(xp, xq, c, a)
-    return dot(v, v) < near
+    return (
+        crosses(xp, xq, a, b, c)
+        or _shorter(to_triangle(xp, a, b, c), clearance)
+        or _shorter(to_triangle(xq, a, b, c), clearance)
+        or _shorter(between_segments(xp, xq, a, b), clearance)
+        or _shorter(between_segments(xp, xq, b, c), clearance)
+        or _shorter(between_segments(xp, xq, c, a), clearance)
+    )
+
+
+@kernel(inline=True)
+def _shorter(v, than):
+    return dot(v, v) < than * than
 
 
 @kernel(inline=True)

@@ -124,22 +124,32 @@ def _farthest(a, b, c):
 
 
 @kernel(inline=True)
-def point_triangle_time(x, d, v, a, b, c, near):
-    """A time of the step until which vertex v and triangle abc, moving along d, stay apart; NEVER if they do not meet.
+def _relative(d, a, b, c, e):
+    """The displacements of four vertices without their mean."""
+    da, db, dc, de = point(d, a), point(d, b), point(d, c), point(d, e)
+    mean = (
+        0.25 * (da[0] + db[0] + dc[0] + de[0]),
+        0.25 * (da[1] + db[1] + dc[1] + de[1]),
+        0.25 * (da[2] + db[2] + dc[2] + de[2]),
+    )
+    return sub(da, mean), sub(db, mean), sub(dc, mean), sub(de, mean)
+
+
+@kernel(inline=True)
+def _gap(edges, a, b, c, e):
+    """The distance of the edges ab and ce, or of the vertex a and the triangle bce."""
+    return length(between_segments(a, b, c, e) if edges else to_triangle(a, b, c, e))
+
+
+@kernel(inline=True)
+def _meeting(edges, places, moves, speed, near):
+    """A time of the step until which two edges, or a vertex and a triangle, stay apart; NEVER if they do not meet.
 
     Additive conservative advancement (Li et al. 2021): whatever the motion, nothing gets nearer faster than `speed`.
     They have met when half their distance is left, or `near`.
     """
-    dv, da, db, dc = point(d, v), point(d, a), point(d, b), point(d, c)
-    mean = (
-        0.25 * (dv[0] + da[0] + db[0] + dc[0]),
-        0.25 * (dv[1] + da[1] + db[1] + dc[1]),
-        0.25 * (dv[2] + da[2] + db[2] + dc[2]),
-    )
-    dv, da, db, dc = sub(dv, mean), sub(da, mean), sub(db, mean), sub(dc, mean)
-    speed = length(dv) + _farthest(da, db, dc)
-    xv, xa, xb, xc = point(x, v), point(x, a), point(x, b), point(x, c)
-    gap = length(to_triangle(xv, xa, xb, xc))
+    (a, b, c, e), (da, db, dc, de) = places, moves
+    gap = _gap(edges, a, b, c, e)
     keep = min(0.5 * gap, near)
     if gap - keep >= speed:
         return NEVER
@@ -148,34 +158,23 @@ def point_triangle_time(x, d, v, a, b, c, near):
         t += (gap - keep) / speed
         if t >= 1.0:
             return NEVER
-        gap = length(to_triangle(along(xv, t, dv), along(xa, t, da), along(xb, t, db), along(xc, t, dc)))
+        gap = _gap(edges, along(a, t, da), along(b, t, db), along(c, t, dc), along(e, t, de))
         if gap <= SLACK * keep:
             break
     return t
 
 
 @kernel(inline=True)
+def point_triangle_time(x, d, v, a, b, c, near):
+    """`_meeting` of the vertex v and the triangle abc, moving along d."""
+    moves = _relative(d, v, a, b, c)
+    speed = length(moves[0]) + _farthest(moves[1], moves[2], moves[3])
+    return _meeting(False, (point(x, v), point(x, a), point(x, b), point(x, c)), moves, speed, near)
+
+
+@kernel(inline=True)
 def segments_time(x, d, a, b, p, q, near):
-    """The same for the edges ab and pq."""
-    da, db, dp, dq = point(d, a), point(d, b), point(d, p), point(d, q)
-    mean = (
-        0.25 * (da[0] + db[0] + dp[0] + dq[0]),
-        0.25 * (da[1] + db[1] + dp[1] + dq[1]),
-        0.25 * (da[2] + db[2] + dp[2] + dq[2]),
-    )
-    da, db, dp, dq = sub(da, mean), sub(db, mean), sub(dp, mean), sub(dq, mean)
-    speed = _farthest(da, db, db) + _farthest(dp, dq, dq)
-    xa, xb, xp, xq = point(x, a), point(x, b), point(x, p), point(x, q)
-    gap = length(between_segments(xa, xb, xp, xq))
-    keep = min(0.5 * gap, near)
-    if gap - keep >= speed:
-        return NEVER
-    t = 0.0
-    for _ in range(MOST_ADVANCES):
-        t += (gap - keep) / speed
-        if t >= 1.0:
-            return NEVER
-        gap = length(between_segments(along(xa, t, da), along(xb, t, db), along(xp, t, dp), along(xq, t, dq)))
-        if gap <= SLACK * keep:
-            break
-    return t
+    """`_meeting` of the edges ab and pq, moving along d."""
+    moves = _relative(d, a, b, p, q)
+    speed = _farthest(moves[0], moves[1], moves[1]) + _farthest(moves[2], moves[3], moves[3])
+    return _meeting(True, (point(x, a), point(x, b), point(x, p), point(x, q)), moves, speed, near)

@@ -2,25 +2,7 @@
 
 import numpy as np
 
-from glug.geometry.tracking.kernels_links import (
-    MOST_FAN,
-    add_fan,
-    around,
-    back,
-    clear,
-    common_neighbour,
-    good,
-    half_edge,
-    link,
-    onward,
-    origin,
-    put_in,
-    remember,
-    remove,
-    rename,
-    take_out,
-    write,
-)
+from glug.geometry.tracking import kernels_links as mesh
 from glug.geometry.tracking.kernels_nearness import area_vector, dot, length, point, sub
 from glug.geometry.tracking.kernels_pairs import opposite
 from glug.jit import kernel
@@ -50,7 +32,7 @@ def _sector(m, first, last, loop, new, rows):
                 fan[n[0], k] = v
             ids[n[0]] = t
             n[0] += 1
-        g = around(m, g)
+        g = mesh.around(m, g)
     return True
 
 
@@ -60,12 +42,12 @@ def _pull(m, v, first, last, loop, at):
     x, y, z, n = 0.0, 0.0, 0.0, 0
     g = first
     while True:
-        w = origin(m, onward(g))
+        w = mesh.origin(m, mesh.onward(g))
         if w != loop[0] and w != loop[1] and w != loop[2]:
             x, y, z, n = x + m.x[w, 0], y + m.x[w, 1], z + m.x[w, 2], n + 1
         if g == last:
             break
-        g = around(m, g)
+        g = mesh.around(m, g)
     p = point(m.x, v)
     at[0], at[1], at[2] = p
     if n > 0:
@@ -79,8 +61,8 @@ def _pull(m, v, first, last, loop, at):
 @kernel(inline=True)
 def cut(m, hab, w, fan, near):
     """Cut along the edges a-b-w, which bound no triangle, and close both ends, pulled apart; False where not clear."""
-    a, b = origin(m, hab), origin(m, onward(hab))
-    hbw, hwa = half_edge(m, b, w), half_edge(m, w, a)
+    a, b = mesh.origin(m, hab), mesh.origin(m, mesh.onward(hab))
+    hbw, hwa = mesh.half_edge(m, b, w), mesh.half_edge(m, w, a)
     loop, side = (a, b, w), (hab, hbw, hwa)
     nv, nt = m.count[0], m.count[1]
     new = (nv, nv + 1, nv + 2)
@@ -104,27 +86,27 @@ def cut(m, hab, w, fan, near):
     for i in range(3):
         was[i] = m.x[loop[i]]
         m.x[new[i]], m.x[loop[i]] = place[i], place[3 + i]
-    if not clear(m, fan, total + 2, near):
+    if not mesh.clear(m, fan, total + 2, near):
         for i in range(3):
             m.x[loop[i]] = was[i]
         return False
     gab, gbw, gwa = m.twin[hab], m.twin[hbw], m.twin[hwa]
     for f in range(total):
-        take_out(m, ids[f])
+        mesh.take_out(m, ids[f])
         if f < left:
             for k in range(3):
                 m.tri[ids[f], k] = fan[f, k]
-        put_in(m, ids[f])
+        mesh.put_in(m, ids[f])
     m.count[0] += 3
     m.count[1] += 2
-    write(m, nt, new[1], new[0], new[2])
-    write(m, nt + 1, a, b, w)
-    link(m, 3 * nt, hab)
-    link(m, 3 * nt + 1, hwa)
-    link(m, 3 * nt + 2, hbw)
-    link(m, 3 * nt + 3, gab)
-    link(m, 3 * nt + 4, gbw)
-    link(m, 3 * nt + 5, gwa)
+    mesh.write(m, nt, new[1], new[0], new[2])
+    mesh.write(m, nt + 1, a, b, w)
+    mesh.link(m, 3 * nt, hab)
+    mesh.link(m, 3 * nt + 1, hwa)
+    mesh.link(m, 3 * nt + 2, hbw)
+    mesh.link(m, 3 * nt + 3, gab)
+    mesh.link(m, 3 * nt + 4, gbw)
+    mesh.link(m, 3 * nt + 5, gwa)
     return True
 
 
@@ -134,7 +116,7 @@ def weld_pairs(m, first, second, longest, most, near):
 
     Returns the number of pairs that were joined, at most `most`.
     """
-    fan, before = np.empty((MOST_FAN, 4), np.int64), np.empty((MOST_FAN, 5))
+    fan, before = np.empty((mesh.MOST_FAN, 4), np.int64), np.empty((mesh.MOST_FAN, 5))
     count = 0
     for n in range(len(first)):
         t, s = first[n], second[n]
@@ -148,9 +130,9 @@ def _strangers(m, a, b):
     """Whether the corners of two triangles are different, not joined by edges, and have no neighbour in common."""
     for i in range(3):
         for j in range(3):
-            if a[i] == b[j] or half_edge(m, a[i], b[j]) >= 0:
+            if a[i] == b[j] or mesh.half_edge(m, a[i], b[j]) >= 0:
                 return False
-        if common_neighbour(m, a[i], b[i], -1, -1) >= 0:
+        if mesh.common_neighbour(m, a[i], b[i], -1, -1) >= 0:
             return False
     return True
 
@@ -168,28 +150,28 @@ def _weld(m, t, s, longest, rows, near):
     m.mark[t] = m.mark[s] = m.count[2]
     n = 0
     for i in range(3):
-        n = add_fan(m, b[i], b, a, fan, add_fan(m, a[i], b, a, fan, n))
+        n = mesh.add_fan(m, b[i], b, a, fan, mesh.add_fan(m, a[i], b, a, fan, n))
     if n < 0:
         return False
-    remember(m, fan, n, before)
+    mesh.remember(m, fan, n, before)
     was = np.empty((3, 3))
     for i in range(3):
         for k in range(3):
             was[i, k] = m.x[a[i], k]
             m.x[a[i], k] = 0.5 * (was[i, k] + m.x[b[i], k])
-    if not (good(m, fan, n, before, longest) and clear(m, fan, n, near)):
+    if not (mesh.good(m, fan, n, before, longest) and mesh.clear(m, fan, n, near)):
         for i in range(3):
             m.x[a[i]] = was[i]
         return False
     outer_t, outer_s = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(3):
         outer_t[k], outer_s[k] = m.twin[3 * t + k], m.twin[3 * s + k]
-    remove(m, t)
-    remove(m, s)
-    rename(m, fan, n)
+    mesh.remove(m, t)
+    mesh.remove(m, s)
+    mesh.rename(m, fan, n)
     for i in range(3):
         m.out[b[i]] = -1
-        link(m, outer_t[i], outer_s[(turn - i + 2) % 3])
+        mesh.link(m, outer_t[i], outer_s[(turn - i + 2) % 3])
     return True
 
 
@@ -199,10 +181,10 @@ def zip_creases(m, gap, longest, near):
 
     Only through the outside: a thin sheet of liquid stays. Returns how many were closed.
     """
-    fan, before = np.empty((MOST_FAN, 4), np.int64), np.empty((MOST_FAN, 5))
+    fan, before = np.empty((mesh.MOST_FAN, 4), np.int64), np.empty((mesh.MOST_FAN, 5))
     count = 0
     for h in range(3 * m.count[1]):
-        if m.tri[h // 3, 0] >= 0 and origin(m, h) < origin(m, onward(h)) and _creased(m, h, gap):
+        if m.tri[h // 3, 0] >= 0 and mesh.origin(m, h) < mesh.origin(m, mesh.onward(h)) and _creased(m, h, gap):
             count += 1 if _zip(m, h, longest, (fan, before), near) else 0
     return count
 
@@ -210,8 +192,8 @@ def zip_creases(m, gap, longest, near):
 @kernel(inline=True)
 def _creased(m, h, gap):
     """Whether the far corners of the two triangles at an edge are near each other's planes, through the outside."""
-    a, b = point(m.x, origin(m, h)), point(m.x, origin(m, onward(h)))
-    c, d = point(m.x, origin(m, back(h))), point(m.x, origin(m, back(m.twin[h])))
+    a, b = point(m.x, mesh.origin(m, h)), point(m.x, mesh.origin(m, mesh.onward(h)))
+    c, d = point(m.x, mesh.origin(m, mesh.back(h))), point(m.x, mesh.origin(m, mesh.back(m.twin[h])))
     n0, n1 = area_vector(a, b, c), area_vector(b, a, d)
     if dot(n0, n1) > -CREASE * length(n0) * length(n1):
         return False
@@ -222,31 +204,33 @@ def _creased(m, h, gap):
 @kernel(inline=True)
 def _zip(m, h0, longest, rows, near):
     fan, before = rows
-    h1 = m.twin[h0]
-    a, b, c, d = origin(m, h0), origin(m, h1), origin(m, back(h0)), origin(m, back(h1))
-    if c == d or half_edge(m, c, d) >= 0 or common_neighbour(m, c, d, a, b) >= 0:
+    h1, a, b, c, d = mesh.beside(m, h0)
+    if c == d or mesh.half_edge(m, c, d) >= 0 or mesh.common_neighbour(m, c, d, a, b) >= 0:
         return False
-    if around(m, around(m, around(m, around(m, h0)))) == h0 or around(m, around(m, around(m, around(m, h1)))) == h1:
+    if (
+        mesh.around(m, mesh.around(m, mesh.around(m, mesh.around(m, h0)))) == h0
+        or mesh.around(m, mesh.around(m, mesh.around(m, mesh.around(m, h1)))) == h1
+    ):
         return False  # a corner of four triangles would be left with two
     t0, t1 = h0 // 3, h1 // 3
     m.count[2] += 1
     m.mark[t0] = m.mark[t1] = m.count[2]
-    n = add_fan(m, d, (d,), (c,), fan, add_fan(m, c, (d,), (c,), fan, 0))
+    n = mesh.add_fan(m, d, (d,), (c,), fan, mesh.add_fan(m, c, (d,), (c,), fan, 0))
     if n < 0:
         return False
-    remember(m, fan, n, before)
+    mesh.remember(m, fan, n, before)
     was = point(m.x, c)
     for k in range(3):
         m.x[c, k] = 0.5 * (was[k] + m.x[d, k])
-    if not (good(m, fan, n, before, longest) and clear(m, fan, n, near)):
+    if not (mesh.good(m, fan, n, before, longest) and mesh.clear(m, fan, n, near)):
         m.x[c, 0], m.x[c, 1], m.x[c, 2] = was
         return False
-    g0, f0, g1, f1 = m.twin[onward(h0)], m.twin[back(h0)], m.twin[onward(h1)], m.twin[back(h1)]
-    remove(m, t0)
-    remove(m, t1)
-    rename(m, fan, n)
+    g0, f0, g1, f1 = m.twin[mesh.onward(h0)], m.twin[mesh.back(h0)], m.twin[mesh.onward(h1)], m.twin[mesh.back(h1)]
+    mesh.remove(m, t0)
+    mesh.remove(m, t1)
+    mesh.rename(m, fan, n)
     m.out[d] = -1
-    link(m, f0, g1)
-    link(m, g0, f1)
+    mesh.link(m, f0, g1)
+    mesh.link(m, g0, f1)
     m.out[a], m.out[b] = f0, f1
     return True

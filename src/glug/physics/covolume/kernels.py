@@ -19,12 +19,7 @@ def crossing(low, high):
 @kernel(inline=True)
 def closed_part(a, b, c):
     """The part of a triangle with these values at its corners where they are negative."""
-    if a > b:
-        a, b = b, a
-    if b > c:
-        b, c = c, b
-    if a > b:
-        a, b = b, a
+    a, b, c = min(a, b, c), max(min(a, b), min(max(a, b), c)), max(a, b, c)
     if a >= 0.0:
         return 0.0
     if c < 0.0:

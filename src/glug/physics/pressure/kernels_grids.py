@@ -31,10 +31,8 @@ def coarsen_links(axis, link, liquid, weights_i, weights_j, weights_k, coarse, b
         for ci in range(i0, i1):
             for cj in range(j0, j1):
                 k0, k1 = row_range(blocks, t, ci, cj)
-                if k1 <= k0:
-                    continue
                 first, last = begin_row(row, k0, k1, 1, nk)
-                for a in range(4):
+                for a in range(4 if k1 > k0 else 0):
                     i, wi = inside(2 * np.int64(ci) - 3 + a, ni, weights_i[a])
                     for b in range(4):
                         j, wj = inside(2 * np.int64(cj) - 3 + b, nj, weights_j[b])

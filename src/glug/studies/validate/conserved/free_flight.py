@@ -63,14 +63,24 @@ def momenta(simulation: Simulation) -> Momenta:
     return momenta_of(particles, particles.volume, grid, Groups.one(particles))
 
 
-def _in_space(name: str, cells: int, viscosity: float, volumes: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "domain": {"size": [1, 1, 1], "resolution": cells, "sides": "open"},
-        "gravity": [0, 0, 0],
-        "liquids": {"honey": {"density": DENSITY, "viscosity": viscosity}},
-        "volumes": [{"liquid": "honey"} | volume for volume in volumes],
-    }
+@dataclass(frozen=True)
+class InSpace:
+    """Honey in open space, without gravity."""
+
+    cells: int
+    viscosity: float = 10.0
+    transfer: str = "auto"
+
+    def scene_of(self, name: str, volumes: list[dict[str, Any]], time: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "name": name,
+            "domain": {"size": [1, 1, 1], "resolution": self.cells, "sides": "open"},
+            "gravity": [0, 0, 0],
+            "liquids": {"honey": {"density": DENSITY, "viscosity": self.viscosity}},
+            "volumes": [{"liquid": "honey"} | volume for volume in volumes],
+            "time": time,
+            "solver": {"transfer": self.transfer},
+        }
 
 
 @dataclass(frozen=True)
@@ -84,12 +94,9 @@ class Turned:
 
 
 @dataclass(frozen=True)
-class Ball:
+class Ball(InSpace):
     """A ball in the middle of open space that turns about an axis which is none of the grid's."""
 
-    cells: int
-    viscosity: float = 10.0
-    transfer: str = "auto"
     steps_per_turn: int = 60
     spreading: float = 1e-3  # rho omega R^2 / mu
     radius: float = 0.25
@@ -104,10 +111,7 @@ class Ball:
         sphere = {"kind": "sphere", "centre": MIDDLE.tolist(), "radius": self.radius}
         turning = {"shape": sphere, "spin": (self.spin * np.array(self.axis)).tolist()}
         fps = self.spin / (2 * math.pi) * self.steps_per_turn
-        return _in_space("ball", self.cells, self.viscosity, [turning]) | {
-            "time": {"fps": fps, "frames": 1, "max_substeps": 1},
-            "solver": {"transfer": self.transfer},
-        }
+        return self.scene_of("ball", [turning], {"fps": fps, "frames": 1, "max_substeps": 1})
 
     def turned(self, turns: float, change: Change = as_it_is) -> Turned:
         """After some turns, with the stages that `change` leaves."""
@@ -155,12 +159,9 @@ class Collided:
 
 
 @dataclass(frozen=True)
-class Collision:
+class Collision(InSpace):
     """Two balls meet off their centres and stick together."""
 
-    cells: int
-    viscosity: float = 10.0
-    transfer: str = "auto"
     fps: float = 60.0
 
     def scene(self) -> dict[str, Any]:
@@ -168,10 +169,7 @@ class Collision:
             {"shape": {"kind": "sphere", "centre": [0.3, 0.46, 0.5], "radius": 0.12}, "velocity": [0.4, 0, 0.05]},
             {"shape": {"kind": "sphere", "centre": [0.7, 0.54, 0.5], "radius": 0.12}, "velocity": [-0.3, 0, 0]},
         ]
-        return _in_space("collision", self.cells, self.viscosity, balls) | {
-            "time": {"fps": self.fps, "frames": 1},
-            "solver": {"transfer": self.transfer},
-        }
+        return self.scene_of("collision", balls, {"fps": self.fps, "frames": 1})
 
     def collided(self, seconds: float, change: Change = as_it_is) -> Collided:
         """After some seconds, with the stages that `change` leaves."""
