@@ -6,6 +6,7 @@
 #   make kernels    compile the kernels that the package carries: src/glug/shipped
 #   make test       lint, types, and the tests that are not slow
 #   make test-all   the slow tests too, and those of the optional extras
+#   make soak       hours of generated scenes and killed runs
 #   make studies    reproduce the published tables: pages in docs/studies
 #   make clean      remove .venv, .venv-blender, the demo's output and the caches of the tools
 
@@ -20,7 +21,7 @@ EXTRAS := dev,readers,browser,render,video
 # The versions in constraints.txt are those that the compiled kernels of the package fit.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo gallery kernels studies test test-all lint chromium viewer-libraries clean
+.PHONY: install demo gallery kernels studies test test-all soak lint chromium viewer-libraries clean
 
 install: $(VENV)/.installed
 
@@ -92,6 +93,10 @@ test: install lint
 
 test-all: $(VENV)/.installed-extras $(BLENDER)/.installed chromium lint
 	$(BIN)/python -m pytest
+
+# What only many tries find. GLUG_FUZZ_SEED says where generated scenes begin.
+soak: install
+	GLUG_FUZZ=20000 GLUG_FUZZ_RUNS=500 GLUG_KILLS=30 $(BIN)/python -m pytest tests/fuzz
 
 clean:
 	rm -rf $(VENV) $(BLENDER) $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/glug.egg-info
