@@ -8,6 +8,7 @@ from glug.grids.regular import copied, mapped
 from glug.physics.reference.stokes import reference_stokes
 from glug.physics.stokes.saddle import StokesProblem
 from glug.physics.stokes.scene import StokesFluid, solve_stokes
+from glug.physics.tension.pressure import push, surface_pressure
 from glug.simulation.context import StepContext
 from glug.simulation.stages.solves import NOISE, cell_viscosity
 from glug.simulation.stages.transfer import fastest
@@ -28,6 +29,8 @@ def _stokes_3d(context: StepContext) -> None:
     problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density, context.bodies)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
+    if context.jump is not None:
+        push(context.velocity, context.jump, problem.level.flux, problem.viscous.mass)
     before, moved = copied(context.velocity), None if context.bodies is None else context.bodies.velocity.copy()
     context.q, stats = problem.solve(context.velocity, limits)
     if not stats.converged and stats.unknowns <= LARGEST_ASSEMBLED:
@@ -47,5 +50,7 @@ def _stokes_2d(context: StepContext) -> None:
     viscosity = cell_viscosity(context, 1.0)
     open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
     fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
-    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources)
+    to_pascal = setting.density * grid.dx / context.dt
+    pressed = None if context.jump is None else surface_pressure(context.jump, context.phi, grid) * to_pascal
+    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources, pressed)
     context.q = p * (context.dt / (setting.density * setting.dx))
