@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Material(NamedTuple):
-    """density [kg/m3], viscosity [Pa s], colour (red, green, blue in 0..1), clarity 0..1, conditions, surface tension [N/m]"""
+    """density [kg/m3], viscosity [Pa s], colour (red, green, blue in 0..1), clarity 0..1, conditions, tension [N/m]"""
 
     density: float
     viscosity: float
@@ -40,7 +40,7 @@ MATERIALS = {
     "caramel": Material(1380.0, 25.0, (0.68, 0.34, 0.07), 0.4, "thick sauce, warm, typical", 0.06),
     "wax": Material(800.0, 1.0e-2, (0.95, 0.90, 0.75), 0.3, "molten paraffin, about 70 C, typical", 0.027),
     "lava": Material(2700.0, 100.0, (0.95, 0.25, 0.03), 0.0, "basaltic, about 1150 C, typical", 0.35),
-    "pitch": Material(1100.0, 2.3e8, (0.04, 0.035, 0.03), 0.0, "room temperature, as in the pitch drop experiment", 0.03),
+    "pitch": Material(1100.0, 2.3e8, (0.04, 0.035, 0.03), 0.0, "room temperature, as in the pitch drop one", 0.03),
 }
 
 

@@ -104,7 +104,8 @@ class Solver(Model):
     """Which method does which stage of a step."""
 
     transfer: Literal["auto", "apic", "flip"] = Field(
-        default="auto", description="particles and grid; auto is apic in thick liquids and with surface tension, else flip"
+        default="auto",
+        description="particles and grid; auto is apic in thick liquids and with tension, else flip",
     )
     flip_ratio: Fraction = Field(default=0.99, description="share of FLIP in flip, the rest is PIC")
     pressure: Annotated[str, BeforeValidator(PRESSURE_SOLVERS.check)] = Field(

@@ -10,7 +10,8 @@ Explicit steps are stable while omega dt < 2 for the shortest waves. `held_back`
     gamma kappa / (1 + (y^2 + y^4) / 2),     y = k (gamma dt^2 / (4 rho))^(1/3),
 
 which is at most what the trapezoidal rule gives it, 1 / (1 + (omega dt / 2)^2) with omega^2 = gamma k^3 / rho, since
-y^2 + y^4 >= 2 y^3. So no wave turns by more than the rule allows, and none is damped.
+y^2 + y^4 >= 2 y^3. So no wave turns by more than the rule allows, and none is damped. (k^2 is the Laplacian of means
+over neighbours, and too small for waves of less than about eight cells, of which the curvature has little left.)
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from glug.physics.tension import kernels
 RADIUS = 3.5  # cells: how far points are neighbours
 SAME_SIDE = 0.3  # cosine between the normals of neighbours, at least: the other side of a sheet is none
 CALM = 3  # passes that smooth phi, for normals alone
+IN_SOLID = 2.5  # cells: how deep inside solids there are points of the surface
 LEAST_AREA = 1e-3  # of a point
 ROUNDEST = 1.0  # 1/cells: curvature of the smallest ball, per principal curvature
 SHARPENED = 0.8  # what paraboloids and particles blur at long waves, in units of what the filter does
@@ -42,15 +43,23 @@ class SurfacePoints:
     outward: np.ndarray  # (n,) +1 where the liquid is in the face's lower cell, else -1
 
     @classmethod
-    def find(cls, phi: np.ndarray, grid: Grid) -> SurfacePoints:
-        """From the liquid's distance at cell centres."""
+    def find(cls, phi: np.ndarray, grid: Grid, nodes: np.ndarray) -> SurfacePoints:
+        """From the liquid's distance at cell centres, and the solid's at cell corners.
+
+        The surface goes on into solids, at right angles to their own: that is the contact angle. What is deeper inside
+        than the continuation is none.
+        """
         calm = phi.copy()
         for _ in range(CALM):
             other = np.empty_like(calm)
             geometry_kernels.smooth(calm, other)
             calm = other
         found = [_crossings(phi, calm, axis, grid.dim) for axis in grid.axes]
-        position, normal, face, axis, outward = (np.concatenate(parts) for parts in zip(*found))
+        position, *others = (np.concatenate(parts) for parts in zip(*found))
+        depth = np.empty((len(position), 1), np.float32)
+        geometry_kernels.trilinear_many(nodes, position.astype(np.float32), depth)
+        kept = depth[:, 0] > -IN_SOLID * grid.dx
+        position, normal, face, axis, outward = (field[kept] for field in (position, *others))
         return cls(grid, position, normal, face, axis, outward)
 
     def __len__(self) -> int:

@@ -29,8 +29,8 @@ def _stokes_3d(context: StepContext) -> None:
     problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density, context.bodies)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
-    if context.jump is not None:
-        push(context.velocity, context.jump, problem.level.flux, problem.viscous.mass)
+    if context.surface_jump is not None:
+        push(context.velocity, context.surface_jump, problem.level.flux, problem.viscous.mass)
     before, moved = copied(context.velocity), None if context.bodies is None else context.bodies.velocity.copy()
     context.q, stats = problem.solve(context.velocity, limits)
     if not stats.converged and stats.unknowns <= LARGEST_ASSEMBLED:
@@ -51,6 +51,6 @@ def _stokes_2d(context: StepContext) -> None:
     open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
     fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
     to_pascal = setting.density * grid.dx / context.dt
-    pressed = None if context.jump is None else surface_pressure(context.jump, context.phi, grid) * to_pascal
+    pressed = None if context.surface_jump is None else surface_pressure(context.surface_jump, context.phi, grid) * to_pascal
     p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources, pressed)
     context.q = p * (context.dt / (setting.density * setting.dx))

@@ -16,14 +16,14 @@ REACH = 2  # cells beyond particles within which the surface lies
 def tension(context: StepContext) -> None:
     """The jump of the pressure across the surface, gamma kappa; a projection begins with what it does to velocities."""
     setting, grid = context.setting, context.grid
-    points = SurfacePoints.find(context.phi, grid)
+    points = SurfacePoints.find(context.phi, grid, context.solid.distance)
     kappa = points.curvature
     if setting.scene.solver.tension == "implicit":
         kappa = held_back(points, kappa, context.dt / capillary_step(setting.tension, setting.density, grid.dx))
     to_q = context.dt / (setting.density * grid.dx**2)  # of gamma kappa, kappa being in 1/cells
-    context.jump = points.across_faces(to_q * surface_tension(context, points) * kappa)
+    context.surface_jump = points.across_faces(to_q * surface_tension(context, points) * kappa)
     if not setting.stokes:
-        push(context.velocity, context.jump, context.problem.links, context.solid.area)
+        push(context.velocity, context.surface_jump, context.problem.links, context.solid.area)
 
 
 def surface_tension(context: StepContext, points: SurfacePoints) -> np.ndarray | float:
