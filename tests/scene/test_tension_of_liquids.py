@@ -48,6 +48,14 @@ def test_material_needs_a_named_one():
         load(CUBE | {"liquids": {"water": {"density": 1000, "viscosity": 0, "surface_tension": "material"}}})
 
 
+def test_a_mesh_without_tension_is_refused():
+    with pytest.raises(SceneError, match="surface tension needs regular cells"):
+        load(
+            CUBE
+            | {"liquids": {"water": {"material": "water", "surface_tension": 0.07}}, "solver": {"mesh": "tetrahedra"}}
+        )
+
+
 def test_check_says_what_acts_and_what_is_left_out():
     assert "0.0728 N/m, explicit" in forecast(drop(surface_tension="material")).text()
     assert 'surface_tension = "material" has it' in forecast(drop()).text()

@@ -86,7 +86,7 @@ def said_of_tension(scene: Scene) -> Iterator[str]:
         if acts:
             yield f"{name} {tension:g} N/m, {scene.solver.tension}"
         elif scene.domain.dx < SEEN * length:
-            yield f"{name} none; cells see waves within {1000 * length:.2g} mm: surface_tension = \"material\" has it"
+            yield f'{name} none; cells see waves within {1000 * length:.2g} mm: surface_tension = "material" has it'
 
 
 def machine_memory() -> int:

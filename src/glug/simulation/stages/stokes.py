@@ -51,6 +51,8 @@ def _stokes_2d(context: StepContext) -> None:
     open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
     fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
     to_pascal = setting.density * grid.dx / context.dt
-    pressed = None if context.surface_jump is None else surface_pressure(context.surface_jump, context.phi, grid) * to_pascal
+    pressed = (
+        None if context.surface_jump is None else surface_pressure(context.surface_jump, context.phi, grid) * to_pascal
+    )
     p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources, pressed)
     context.q = p * (context.dt / (setting.density * setting.dx))
