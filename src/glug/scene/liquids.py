@@ -1,4 +1,4 @@
-"""Liquids: density, look and how thick they are."""
+"""Liquids: density, look, how thick they are and how their surface pulls."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -97,12 +97,27 @@ Viscosity = Annotated[
 ]
 
 
+STRONGEST = 10.0  # [N/m]: molten metals have up to 2.5
+
+
+def _tension(value: Any) -> Any:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0.0 <= value <= STRONGEST:
+        hint = f" ({value:g} mN/m are {value / 1000.0:g})" if 0.0 < value < 1e6 else ""
+        raise fail(f"must be 0 to {STRONGEST:g} N/m (water has 0.0728), got {value:g}{hint}")
+    if isinstance(value, str):
+        raise fail(f"must be a number [N/m], or 'material' for that of the named one, got {shown(value)}")
+    return value
+
+
 class Liquid(Model):
     """A liquid: a named material, its values replaced where given, or density and viscosity."""
 
     material: str | None = Field(default=None, description="a named material whose values fill in what is not given")
     density: Positive = Field(description="density [kg/m3]")
     viscosity: Viscosity = Field(description="dynamic viscosity [Pa s], or a law")
+    surface_tension: Annotated[Number, BeforeValidator(_tension)] = Field(
+        default=0.0, description="surface tension against air [N/m], or 'material' for the named one's; 0 has none"
+    )
     temperature: Number = Field(default=20.0, description="initial temperature [C]")
     colour: Colour = Field(default=(0.55, 0.78, 0.92), description="red, green, blue in 0..1")
     clarity: Fraction = Field(default=0.5, description="0 opaque .. 1 clear")
@@ -123,4 +138,6 @@ class Liquid(Model):
             raise fail(f"unknown material {shown(name)}{hint} (valid: {', '.join(MATERIALS)})", "material")
         material = MATERIALS[name]
         values = {key: getattr(material, key) for key in ("density", "viscosity", "colour", "clarity")}
+        if data.get("surface_tension") == "material":
+            data = {**data, "surface_tension": material.surface_tension}
         return values | dict(data)

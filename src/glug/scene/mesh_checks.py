@@ -32,6 +32,10 @@ def check_mesh(scene: Scene) -> None:
         "domain.walls": (separating, "walls of tetrahedra hold the liquid; none can be 'separating'"),
         "solids": (any(s.free for s in scene.solids), "bodies with a density need regular cells, not tetrahedra"),
         "liquids": (max(densities) > min(densities), "liquids on tetrahedra have one density"),
+        "liquids.surface_tension": (
+            any(liquid.surface_tension > 0.0 for liquid in scene.liquids.values()),
+            "surface tension needs regular cells, not tetrahedra",
+        ),
         "output.fields": (scene.output.fields, "fields are those of the regular grid; tetrahedra have their own"),
     }
     for key, (refused, reason) in refusals.items():

@@ -107,6 +107,9 @@ class Time(Model):
     frames: Count = Field(default=48, ge=0, le=10_000_000, description="frames after the initial one")
     cfl: Positive = Field(default=2.0, le=64, description="cells the liquid may cross in one step")
     max_substeps: Count = Field(default=32, ge=1, le=1_000_000, description="steps a frame may take at most")
+    capillary: Positive = Field(
+        default=0.25, le=2, description="longest step with explicit surface tension, of sqrt(rho dx^3 / gamma)"
+    )
 
     @property
     def duration(self) -> float:

@@ -104,7 +104,8 @@ class Solver(Model):
     """Which method does which stage of a step."""
 
     transfer: Literal["auto", "apic", "flip"] = Field(
-        default="auto", description="particles and grid; auto is apic in thick liquids, flip otherwise"
+        default="auto",
+        description="particles and grid; auto is apic in thick liquids and with tension, else flip",
     )
     flip_ratio: Fraction = Field(default=0.99, description="share of FLIP in flip, the rest is PIC")
     pressure: Annotated[str, BeforeValidator(PRESSURE_SOLVERS.check)] = Field(
@@ -117,6 +118,9 @@ class Solver(Model):
     octree: Octree = Octree()
     mesh: Literal["regular", "tetrahedra"] = Field(default="regular", description="where pressure is solved")
     tetrahedra: Tetrahedra = Tetrahedra()
+    tension: Literal["explicit", "implicit"] = Field(
+        default="explicit", description="surface tension; implicit takes steps of any length, and slows short waves"
+    )
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or in one solve"
     )

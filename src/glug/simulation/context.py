@@ -69,6 +69,7 @@ class StepContext:
     before: Staggered | None = field(init=False)  # the velocity that particles brought, for FLIP [transfer_to_grid]
     flight: FreeFlight | None = None  # the liquid that touches nothing [weigh]
     mesh: Surroundings = field(init=False)  # of tetrahedra, where pressure is solved on them [remesh]
+    surface_jump: Staggered | None = None  # of q across the surface, by its tension [tension]
     q: np.ndarray | None = None  # p dt / (rho dx) of all projections together [project, pressure or stokes]
     speed: float = field(init=False)  # a bound on it [m/s] [extrapolate]
 

@@ -93,6 +93,10 @@ STUDIES: Mapping[str, Entry] = {
         "glug.studies.validate.conserved.conservation",
         "a standing wave, a ball that turns, two that collide: energy, momenta, voids",
     ),
+    "surface-tension": Entry(
+        "glug.studies.validate.tension.surface_tension",
+        "drops at rest and ringing, a capillary wave, threads that break: surface tension beside the formulas",
+    ),
     "lid-driven": Entry(
         "glug.studies.validate.lid_driven", "Ghia et al. 1982: a box under a sliding lid, Re 100 and 400, in 2D"
     ),

@@ -38,12 +38,13 @@ class StokesFluid:
 
 
 def solve_stokes(
-    fluid: StokesFluid, velocity: Staggered, inlets: Sequence[Inlet] = ()
+    fluid: StokesFluid, velocity: Staggered, inlets: Sequence[Inlet] = (), pressed: np.ndarray | None = None
 ) -> tuple[np.ndarray, SolveStats]:
     """Replace `velocity` by the solution, in place; returns the pressure [Pa] of the cells.
 
     The liquid sticks to solids and takes their velocity;
     so it does to inlets, which are the shapes of open sources: there the velocity of what comes in is prescribed.
+    `pressed` [Pa] is the pressure at the free surface, in the cells around it.
     """
     begin, grid, viscosity = time.perf_counter(), fluid.grid, fluid.viscosity
     operators = Operators(grid)
@@ -53,8 +54,11 @@ def solve_stokes(
     mu = viscosity if isinstance(viscosity, float) else operators.at_strains(viscosity)
     problem = stokes_problem(operators, liquid, open_, mu, density=fluid.density, dt=fluid.dt)
     start = np.concatenate([u.ravel().astype(np.float64) for u in velocity[: grid.dim]])
+    s_air = np.zeros(problem.rows.liquid.shape)
+    if pressed is not None:
+        s_air[problem.rows.slices["p"]] = pressed.ravel()
     # A scene warns of a residual and goes on.
-    solution = problem.solve(start, u_wall=wall, strict=False)
+    solution = problem.solve(start, u_wall=wall, s_air=s_air, strict=False)
     for u, found in zip(velocity, operators.split(solution.u, operators.faces)):
         u[:] = found
     stats = replace(solution.stats, solver="stokes", seconds=time.perf_counter() - begin)

@@ -1,5 +1,7 @@
-"""What a scene will hold, before it runs: cells, particles and memory."""
+"""What a scene will hold, before it runs: cells, particles and memory; and which surface tension acts."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,7 +10,10 @@ import psutil
 from glug.errors import MemoryLimitError
 from glug.scene import Scene
 from glug.scene.doubts import doubts
+from glug.scene.materials import MATERIALS
 from glug.simulation.forecast.size import estimate
+
+SEEN = 0.5  # cells per capillary length sqrt(gamma / (rho g)), from where on tension is seen
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class Forecast:
     memory: int  # [bytes], at its largest
     machine_memory: int  # [bytes]
     warnings: list[str] = field(default_factory=list)
+    tension: list[str] = field(default_factory=list)  # what is said of it, one line per liquid
 
     def text(self) -> str:
         shape = " x ".join(str(n) for n in self.domain_cells)
@@ -33,6 +39,7 @@ class Forecast:
                 f"window     about {self.cells:,} cells around the liquid",
                 f"particles  about {self.particles:,}",
                 f"memory     about {gigabytes(self.memory)} of {gigabytes(self.machine_memory)}",
+                *(f"tension    {line}" for line in self.tension),
             ]
         )
 
@@ -64,7 +71,22 @@ def forecast(scene: Scene) -> Forecast:
         memory=memory,
         machine_memory=machine_memory(),
         warnings=warnings,
+        tension=list(said_of_tension(scene)),
     )
+
+
+def said_of_tension(scene: Scene) -> Iterator[str]:
+    """Which surface tension acts, and which is left out although cells are small enough to see it."""
+    heavy = max(math.hypot(*scene.gravity), 1e-30)
+    for name, liquid in scene.liquids.items():
+        acts = liquid.surface_tension > 0.0
+        own = MATERIALS[liquid.material].surface_tension if liquid.material else 0.0
+        tension = liquid.surface_tension if acts else own
+        length = math.sqrt(tension / (liquid.density * heavy))
+        if acts:
+            yield f"{name} {tension:g} N/m, {scene.solver.tension}"
+        elif scene.domain.dx < SEEN * length:
+            yield f'{name} none; cells see waves within {1000 * length:.2g} mm: surface_tension = "material" has it'
 
 
 def machine_memory() -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from glug.errors import InputError
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
-from glug.simulation.stages import geometry, momentum, motion, solves, stokes, tetrahedra, transfer
+from glug.simulation.stages import geometry, momentum, motion, solves, stokes, tension, tetrahedra, transfer
 
 
 class Stage(NamedTuple):
@@ -33,6 +33,7 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "transfer_to_grid": transfer.transfer_to_grid,
     "forces": transfer.forces,
     "weigh": momentum.weigh,
+    "tension": tension.tension,
     "project": solves.project,
     "viscosity": solves.viscosity,
     "pressure": solves.pressure,
@@ -104,11 +105,12 @@ def stages_of(setting: Setting) -> Stages:
         solve = ("stokes",)
     elif setting.viscous:
         solve = ("project", "viscosity", "pressure")
+    pull = ("tension",) if setting.tension > 0.0 else ()
     fields = ("fields",) if setting.scene.output.fields else ()
     bodies = ("bodies",) if setting.bodies else ()
     names = (
         *("time_step", "sort", "reseed", "heat", "geometry", problem, *air, *regions, "volumes"),
-        *("transfer_to_grid", "forces", "weigh", *solve, "extrapolate", *fields, "transfer_to_particles"),
+        *("transfer_to_grid", "forces", "weigh", *pull, *solve, "extrapolate", *fields, "transfer_to_particles"),
         *("displace", *bodies, "advect", "keep_momentum", "clock", "drain"),
     )
     return Stages(Stage(name, STAGES[name]) for name in names)

@@ -27,7 +27,12 @@ MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are mer
 def time_step(context: StepContext) -> None:
     """How long the step takes."""
     context.dt = choose_time_step(context.setting, context.state)
-    longest = context.setting.longest_step
+    longest, capillary = context.setting.longest_step, context.setting.capillary_step
+    if context.dt > capillary * (1.0 + 1e-6):
+        context.warnings.append(
+            f"surface tension wants steps of at most {capillary:.2g} s, this one takes {context.dt:.2g} s: "
+            'a larger time.fps or time.max_substeps allows it, solver.tension = "implicit" lifts it'
+        )
     if context.dt > longest * (1.0 + 1e-6):
         context.warnings.append(
             f"bodies in viscous liquid want steps of at most {longest:.2g} s, this one takes {context.dt:.2g} s: "
@@ -50,7 +55,8 @@ def choose_time_step(setting: Setting, state: State) -> float:
     # A body at rest must not fall farther than `reach` within the step either.
     speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
     speed = max([speed, *(moving_speed(body, t) for body in bodies for t in (state.time, end))])
-    steps = max(1, math.ceil(remaining * speed / reach - 1e-6), math.ceil(remaining / setting.longest_step - 1e-6))
+    longest = min(setting.longest_step, setting.capillary_step)
+    steps = max(1, math.ceil(remaining * speed / reach - 1e-6), math.ceil(remaining / longest - 1e-6))
     steps = max(1, min(steps, times.max_substeps - state.substep))
     return remaining / steps
 

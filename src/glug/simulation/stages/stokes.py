@@ -8,6 +8,7 @@ from glug.grids.regular import copied, mapped
 from glug.physics.reference.stokes import reference_stokes
 from glug.physics.stokes.saddle import StokesProblem
 from glug.physics.stokes.scene import StokesFluid, solve_stokes
+from glug.physics.tension.pressure import push, surface_pressure
 from glug.simulation.context import StepContext
 from glug.simulation.stages.solves import NOISE, cell_viscosity
 from glug.simulation.stages.transfer import fastest
@@ -30,6 +31,8 @@ def _stokes_3d(context: StepContext) -> None:
         problem = problem.with_bubbles(context.problem.bubbles)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
+    if context.surface_jump is not None:
+        push(context.velocity, context.surface_jump, problem.level.flux, problem.viscous.mass)
     before, moved = copied(context.velocity), None if context.bodies is None else context.bodies.velocity.copy()
     context.q, stats = problem.solve(context.velocity, limits)
     if not stats.converged and stats.unknowns <= LARGEST_ASSEMBLED:
@@ -49,5 +52,9 @@ def _stokes_2d(context: StepContext) -> None:
     viscosity = cell_viscosity(context, 1.0)
     open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
     fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
-    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources)
+    to_pascal = setting.density * grid.dx / context.dt
+    pressed = (
+        None if context.surface_jump is None else surface_pressure(context.surface_jump, context.phi, grid) * to_pascal
+    )
+    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources, pressed)
     context.q = p * (context.dt / (setting.density * setting.dx))
