@@ -22,7 +22,7 @@ WORDS = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]+)`", REFERENCE))
 
 
 # Fields of the step context that only glug's own stages need.
-HIDDEN = {"fraction", "liquids", "mobility", "air", "air_lost", "before", "speed", "seconds"}
+HIDDEN = {"tree", "merged", "fraction", "liquids", "mobility", "air", "air_lost", "before", "speed", "seconds"}
 
 
 def models(annotation: Any, seen: set[type]) -> Iterator[type[Model]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from glug.scene.model import fail
@@ -10,10 +11,21 @@ if TYPE_CHECKING:
     from glug.scene.schema import Scene
 
 
+MOST_CELLS = 1 << 21  # along an axis: what keys have bits for
+THIN_LIQUID = 0.01  # mu / (rho dx^2 fps) below which `auto` leaves viscosity out: a boundary layer of cells/10
+DEEPER = 2  # cells by which the band must be wider than what the surface crosses in a step
+
+
 def check_mesh(scene: Scene) -> None:
     """An error that names the key if the scene asks for what its mesh does not have."""
-    if scene.solver.mesh != "tetrahedra":
-        return
+    if scene.solver.mesh == "tetrahedra":
+        check_tetrahedra(scene)
+    elif scene.solver.mesh == "octree":
+        check_octree(scene)
+
+
+def check_tetrahedra(scene: Scene) -> None:
+    """Refuse scenes whose pressure cannot be on tetrahedra."""
     solver, densities = scene.solver, [liquid.density for liquid in scene.liquids.values()]
     separating = "separating" in [*scene.domain.walls.values(), *(solid.walls for solid in scene.solids)]
     refusals = {
@@ -41,3 +53,52 @@ def check_mesh(scene: Scene) -> None:
     for key, (refused, reason) in refusals.items():
         if refused:
             raise fail(reason, key)
+
+
+def check_octree(scene: Scene) -> None:
+    """Refuse scenes whose liquid cannot be on a tree."""
+    solver, refine = scene.solver, scene.refine
+    if scene.domain.dim == 2:
+        raise fail("'octree' is available in 3D scenes only; valid here: 'regular'", "solver.mesh")
+    least = math.ceil(scene.time.cfl) + DEEPER
+    if refine.band < least:
+        raise fail(
+            f"the surface may cross {scene.time.cfl:g} cells in a step (time.cfl), and coarse cells must stay below: "
+            f"at least {least}, got {refine.band}",
+            "refine.band",
+        )
+    longest = max(scene.domain.shape)
+    if longest >= MOST_CELLS:
+        raise fail(f"a tree has fewer than {MOST_CELLS} cells along an axis, not {longest}", "domain.resolution")
+    if 1 << (refine.levels - 1) > longest:
+        raise fail(
+            f"{refine.levels} levels do not fit: the largest cells have {1 << (refine.levels - 1)} finest ones a side, "
+            f"and the domain has {longest}",
+            "refine.levels",
+        )
+    separating = [*scene.domain.walls.values(), *(solid.walls for solid in scene.solids)]
+    for found, what, key in (
+        (solver.coupling == "stokes", "'stokes' is solved on regular grids", "solver.coupling"),
+        (solver.air != "vacuum", f"'{solver.air}' air is on the regular grid; valid with it: 'vacuum'", "solver.air"),
+        (bool(solver.tiles), "affine tiles are on the regular grid", "solver.tiles"),
+        (solver.pressure != "multigrid", "its pressure is solved by multigrid on the tree", "solver.pressure"),
+        (_viscous(scene), "viscosity is solved on the regular grid so far; valid: 'none'", "solver.viscosity"),
+        (len(scene.liquids) > 1, "it has one liquid so far", "liquids"),
+        (any(s.density is not None for s in scene.solids), "rigid bodies are on the regular grid so far", "solids"),
+        ("separating" in separating, "its walls do not let go so far", "solver.mesh"),
+        (scene.heat is not None, "heat is exchanged on the regular grid so far", "heat"),
+        (scene.output.fields, "fields are those of the regular grid so far", "output.fields"),
+    ):
+        if found:
+            raise fail(f"does not go with solver.mesh = 'octree': {what}", key)
+
+
+def _viscous(scene: Scene) -> bool:
+    """Whether the liquid is so thick that a viscous solve would be made."""
+    if scene.solver.viscosity == "none":
+        return False
+    if scene.solver.viscosity != "auto":
+        return True
+    thin = THIN_LIQUID * scene.domain.dx**2 * scene.time.fps
+    laws = [(liquid.viscosity, liquid.density) for liquid in scene.liquids.values()]
+    return any(law.kind != "constant" or law.value > thin * density for law, density in laws)

@@ -14,7 +14,7 @@ from glug.scene.mesh_checks import check_mesh
 from glug.scene.messages import one_line
 from glug.scene.model import Count, Model, NonNegative, Positive, SlipLength, Vector, fail, nearest, two_or_three
 from glug.scene.number_checks import check_numbers
-from glug.scene.settings import BEYOND_A_MATRIX, PRESSURE_TAKES, Camera, Output, Solver, Surface, quoted
+from glug.scene.settings import BEYOND_A_MATRIX, PRESSURE_TAKES, Camera, Output, Refine, Solver, Surface, quoted
 
 LONGEST_NAME = 100
 MOST_AIR = 0.1  # density of two-phase air over that of the lightest liquid
@@ -141,6 +141,7 @@ class Scene(Model):
     solids: tuple[Solid, ...] = ()
     heat: Heat | None = None
     solver: Solver = Solver()
+    refine: Refine = Refine()
     surface: Surface = Surface()
     output: Output = Output()
     camera: Camera | None = None

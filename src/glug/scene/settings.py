@@ -100,6 +100,13 @@ PRESSURE_TAKES: dict[str, tuple[str, ...]] = {
 """Which of them a pressure solver takes, by name."""
 
 
+class Refine(Model):
+    """The tree of `solver.mesh = "octree"`: finest cells along surfaces and cut solids, coarser ones in the liquid."""
+
+    levels: Count = Field(default=5, ge=1, le=8, description="sizes of cells; every level is twice the one before")
+    band: Count = Field(default=4, ge=2, le=32, description="finest cells between the surface and coarser ones")
+
+
 class Solver(Model):
     """Which method does which stage of a step."""
 
@@ -116,7 +123,9 @@ class Solver(Model):
         description="viscosity solve; auto is multigrid, octree in large thick liquids, none in thin ones",
     )
     octree: Octree = Octree()
-    mesh: Literal["regular", "tetrahedra"] = Field(default="regular", description="where pressure is solved")
+    mesh: Literal["regular", "octree", "tetrahedra"] = Field(
+        default="regular", description="where pressure is solved; particles are on an octree, too"
+    )
     tetrahedra: Tetrahedra = Tetrahedra()
     tension: Literal["explicit", "implicit"] = Field(
         default="explicit", description="surface tension; implicit takes steps of any length, and slows short waves"

@@ -27,6 +27,7 @@ from glug.solvers.stats import SolveStats
 
 if TYPE_CHECKING:
     from glug.simulation.stages.momentum import FreeFlight
+    from glug.simulation.stages.tree import StepTree
 
 Force = Callable[[np.ndarray, float], np.ndarray]
 """The acceleration (n, 3) [m/s2] of liquid at points (n, 3) [m] and a time [s]."""
@@ -46,6 +47,8 @@ class StepContext:
     forces: Sequence[Force] = ()  # besides gravity
 
     dt: float = field(init=False)  # [s] [time_step]
+    tree: StepTree = field(init=False)  # with `solver.mesh = "octree"` [adapt]
+    merged: float = 0.0  # [J] of kinetic energy that merging particles took [adapt]
     grid: Grid = field(init=False)  # the window of this step [sort]
 
     solid: SolidField = field(init=False)  # [geometry]

@@ -16,13 +16,13 @@ from glug.grids.regular import Grid
 from glug.physics.tension.pressure import capillary_step
 from glug.scene import Scene
 from glug.scene.bodies import Solid
+from glug.scene.mesh_checks import THIN_LIQUID
 from glug.scene.motions.free import FreeMotion
 from glug.scene.schema import SIDES
 from glug.simulation.bodies.contact import Contact
 from glug.simulation.bodies.motion import body_descriptions
 
 BORDER = 3  # cells of a window behind a wall
-THIN_LIQUID = 0.01  # mu / (rho dx^2 fps) below which `auto` leaves viscosity out: a boundary layer of cells/10
 THICK_LIQUID = 1.0  # mu / (rho dx^2 fps) above which `auto` is APIC: its own viscosity is less than the liquid's
 STEP_OF_BODIES = 0.25  # nu dt / a^2 of a body of radius a, at most: pressure and viscosity push it one after the other
 

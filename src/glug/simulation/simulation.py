@@ -10,6 +10,7 @@ from glug.allocation import keep_memory
 from glug.errors import InputError
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.liquid import cut_solid, liquid_distance
+from glug.geometry.solids.full import full_cells, nodes_around, sink_full
 from glug.geometry.surface import surface_mesh
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid
@@ -105,15 +106,18 @@ class Simulation:
         particles.sort(grid)
         solid = setting.solid_field(grid, state.time, state.bodies)
         refine = self.scene.surface.resolution
+        full = full_cells(state.coarse, grid) if len(state.coarse) else None
         phi = liquid_distance(
             particles.position,
             particles.volume,
             particles.start,
             grid,
-            solid.distance,
+            solid.distance if full is None else nodes_around(solid.distance, full, grid.dx),
             refine,
             self.scene.surface.smoothing,
         )
+        if full is not None:
+            sink_full(phi, full, grid.dx, refine)
         distance = cut_solid(phi, grid, solid.distance, refine)
         velocity, reached = transfer.to_grid(particles, grid, setting.particle_volume)
         surface = surface_mesh(

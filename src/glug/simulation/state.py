@@ -34,6 +34,7 @@ class State:
     freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells freed by the last step
     leaves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.uint8))  # levels of the mesh, if any
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
+    coarse: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int32))  # leaves of a tree: corner, side
 
     def save(self) -> dict[str, np.ndarray]:
         """Arrays from which `restore` makes the same state again."""
@@ -41,6 +42,8 @@ class State:
         data["freed"] = self.freed
         if self.leaves.size:
             data["leaves"] = self.leaves
+        if len(self.coarse):
+            data["coarse"] = self.coarse
         data["clock"] = np.array([self.time, self.emitted_to])
         if self.bodies:
             for name in BODY_ARRAYS:
@@ -63,6 +66,8 @@ class State:
             state.freed = np.array(data["freed"], np.int32)
         if "leaves" in data:
             state.leaves = np.array(data["leaves"], np.uint8)
+        if "coarse" in data:
+            state.coarse = np.array(data["coarse"], np.int32)
         if "bodies.pressed" in data:
             rows = zip(*(np.array(data[f"bodies.{name}"]) for name in BODY_ARRAYS))
             state.bodies = [FreeMotion(*row) for row in rows]
@@ -80,6 +85,8 @@ def check_checkpoint(setting: Setting, data: Mapping[str, Any]) -> None:
     _check_particles(setting, data)
     if "freed" in data:
         _array(data, "freed", (None, 3), "iu")
+    if "coarse" in data:
+        _array(data, "coarse", (None, 4), "iu")
     if setting.bodies:
         width = 3 if setting.dim == 2 else 6
         for name in BODY_ARRAYS:

@@ -97,12 +97,15 @@ def fill_covered(level, deep, l, axis, coarse, fine):
 
 @kernel(inline=True)
 def between(coarse, axis, deep, shift, x, y, z):
-    """Linear interpolation of a coarse field at the fine face (x, y, z)."""
+    """Linear interpolation of a coarse field at the fine face (x, y, z); at the border its last samples hold."""
     i, j, k = (x >> 1) + shift, (y >> 1) + shift, (z >> deep) + shift
     # The other sample along each axis, and its weight: half way between planes, a quarter across.
     si = x % 2 if axis == 0 else 2 * (x % 2) - 1
     sj = y % 2 if axis == 1 else 2 * (y % 2) - 1
     sk = (z % 2 if axis == 2 else 2 * (z % 2) - 1) * deep
+    si = si if 0 <= i + si < coarse.shape[0] else 0
+    sj = sj if 0 <= j + sj < coarse.shape[1] else 0
+    sk = sk if 0 <= k + sk < coarse.shape[2] else 0
     wi = HALF * np.float32(x % 2) if axis == 0 else QUARTER
     wj = HALF * np.float32(y % 2) if axis == 1 else QUARTER
     wk = (HALF * np.float32(z % 2) if axis == 2 else QUARTER) * np.float32(deep)

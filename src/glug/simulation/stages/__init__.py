@@ -8,7 +8,17 @@ from typing import NamedTuple
 from glug.errors import InputError
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
-from glug.simulation.stages import geometry, momentum, motion, solves, stokes, tension, tetrahedra, transfer
+from glug.simulation.stages import (
+    geometry,
+    momentum,
+    motion,
+    octree,
+    solves,
+    stokes,
+    tension,
+    tetrahedra,
+    transfer,
+)
 
 
 class Stage(NamedTuple):
@@ -93,8 +103,19 @@ class Stages(tuple[Stage, ...]):
         return Stages(stage for at, stage in enumerate(self) if at not in places)
 
 
+def octree_stages() -> Stages:
+    """The stages of a scene on a tree: its own, and those of other scenes between them."""
+    names = (
+        *("time_step", "sort", "adapt", "reseed", "geometry", "free_surface", "transfer_to_grid", "forces", "pressure"),
+        *("extrapolate", "transfer_to_particles", "displace", "advect", "clock", "drain"),
+    )
+    return Stages(Stage(name, octree.STAGES.get(name) or STAGES[name]) for name in names)
+
+
 def stages_of(setting: Setting) -> Stages:
     """The stages that a scene has."""
+    if setting.scene.solver.mesh == "octree":
+        return octree_stages()
     problem = "two_phase" if setting.air_has_pressure else "free_surface"
     air = ("air", "bubbles") if setting.closed_air else ()
     regions = ("regions",) if setting.has_regions else ()
