@@ -10,7 +10,9 @@ from glug.allocation import keep_memory
 from glug.errors import InputError
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.liquid import cut_solid, liquid_distance
+from glug.geometry.sampled import SurfaceMesh
 from glug.geometry.surface import surface_mesh
+from glug.geometry.tracking.sampling import surface_distance
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid
 from glug.particles import transfer
@@ -20,6 +22,7 @@ from glug.simulation.frame import BodyPose, Frame, StepStats
 from glug.simulation.inflow import initial_state
 from glug.simulation.setting import Setting
 from glug.simulation.stages import Stage, Stages, stages_of
+from glug.simulation.stages.tracking import begin
 from glug.simulation.state import State, check_checkpoint
 from glug.simulation.step import step
 
@@ -53,6 +56,8 @@ class Simulation:
         self.stages = usual if stages is None else changed(usual, stages)
         self.forces = tuple(forces)
         self.state = initial_state(self.setting) if state is None else state
+        if self.state.surface is None and self.scene.surface.tracking == "mesh":
+            self.state.surface = begin(self.setting, self.state)
         self.steps: list[StepStats] = []  # since the last frame
 
     def step_once(self) -> StepStats:
@@ -105,20 +110,30 @@ class Simulation:
         particles.sort(grid)
         solid = setting.solid_field(grid, state.time, state.bodies)
         refine = self.scene.surface.resolution
-        phi = liquid_distance(
-            particles.position,
-            particles.volume,
-            particles.start,
-            grid,
-            solid.distance,
-            refine,
-            self.scene.surface.smoothing,
-        )
+        tracked = state.surface
+        if tracked is not None:
+            phi = surface_distance(tracked.vertices, tracked.triangles, grid, solid.distance, refine)
+        else:
+            phi = liquid_distance(
+                particles.position,
+                particles.volume,
+                particles.start,
+                grid,
+                solid.distance,
+                refine,
+                self.scene.surface.smoothing,
+            )
         distance = cut_solid(phi, grid, solid.distance, refine)
         velocity, reached = transfer.to_grid(particles, grid, setting.particle_volume)
-        surface = surface_mesh(
-            distance, lambda points: sample_velocity(grid, velocity, reached, points), depth=setting.dx
-        )
+
+        def velocity_at(points: np.ndarray) -> np.ndarray:
+            return sample_velocity(grid, velocity, reached, points)
+
+        if tracked is not None:
+            vertices = tracked.vertices.astype(np.float32)
+            surface = SurfaceMesh(vertices, tracked.triangles, velocity_at(vertices))
+        else:
+            surface = surface_mesh(distance, velocity_at, depth=setting.dx)
         poses = [s for s in setting.solids_with(state.bodies) if s.moving]
         return Frame(
             index=state.frame,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from glug.errors import InputError
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
-from glug.simulation.stages import geometry, momentum, motion, solves, stokes, tetrahedra, transfer
+from glug.simulation.stages import geometry, momentum, motion, solves, stokes, tetrahedra, tracking, transfer
 
 
 class Stage(NamedTuple):
@@ -45,6 +45,7 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "displace": solves.displace,
     "bodies": motion.bodies,
     "advect": motion.advect,
+    "track": tracking.track,
     "keep_momentum": momentum.keep_momentum,
     "clock": motion.clock,
     "drain": motion.drain,
@@ -106,9 +107,10 @@ def stages_of(setting: Setting) -> Stages:
         solve = ("project", "viscosity", "pressure")
     fields = ("fields",) if setting.scene.output.fields else ()
     bodies = ("bodies",) if setting.bodies else ()
+    track = ("track",) if setting.scene.surface.tracking == "mesh" else ()
     names = (
         *("time_step", "sort", "reseed", "heat", "geometry", problem, *air, *regions, "volumes"),
         *("transfer_to_grid", "forces", "weigh", *solve, "extrapolate", *fields, "transfer_to_particles"),
-        *("displace", *bodies, "advect", "keep_momentum", "clock", "drain"),
+        *("displace", *bodies, "advect", *track, "keep_momentum", "clock", "drain"),
     )
     return Stages(Stage(name, STAGES[name]) for name in names)
