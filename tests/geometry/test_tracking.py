@@ -143,6 +143,19 @@ def test_the_exact_check_sees_touching_and_nothing_else():
     assert segment_meets_triangle(np.array([1.0 - 2.0**-53, 0.0, 0.0]), np.array([2.0, 0.0, 0.0]), a, b, c)
 
 
+def test_the_exact_check_decides_in_a_plane():
+    a, b, c = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])
+
+    def meets(p, q):
+        return segment_meets_triangle(np.array([*p, 1.0]), np.array([*q, 1.0]), a, b, c)
+
+    assert meets((0.1, 0.1), (0.2, 0.2))  # inside
+    assert meets((-1.0, 0.3), (2.0, 0.3))  # through
+    assert meets((0.5, 0.5), (1.0, 1.0))  # begins on an edge
+    assert not meets((0.6, 0.6), (0.9, 0.3))  # its box meets that of the triangle
+    assert not meets((2.0, 0.0), (3.0, 0.0))  # in line with an edge
+
+
 def test_parts_hand_their_volume_on():
     before, after = np.array([0, 0, 1, 1, 2, 2, -1]), np.array([0, 0, 0, 0, 1, 2, 2])
     # 0 and 1 have become 0, 2 has come apart into 1 and 2

@@ -187,6 +187,7 @@ class Scene(Model):
         self._check_walls()
         self._check_slip()
         self._check_pressure_solver()
+        self._check_tracking()
         if self.solver.particles_per_cell is None:
             counts = {"particles_per_cell": 8 if self.domain.dim == 3 else 4}
             object.__setattr__(self, "solver", self.solver.model_copy(update=counts))
@@ -223,6 +224,22 @@ class Scene(Model):
                 f"got {self.solver.air_density:g}",
                 "solver.air_density",
             )
+
+    def _check_tracking(self) -> None:
+        if self.surface.tracking != "mesh":
+            return
+        reasons = {
+            "scenes of two dimensions": self.domain.dim == 2,
+            "sources": bool(self.sources),
+            "sinks": bool(self.sinks),
+            "open sides": "open" in self.domain.sides.values(),
+            "several liquids": len(self.liquids) > 1,
+            f"'{self.solver.air}' air": self.solver.air != "vacuum",
+            f"'{self.solver.mesh}'": self.solver.mesh != "regular",
+        }
+        for what, there in reasons.items():
+            if there:
+                raise fail(f"'mesh' does not go with {what} yet; valid with it: 'particles'", "surface.tracking")
 
     def _check_densities(self) -> None:
         (first, reference), *others = self.liquids.items()

@@ -159,6 +159,9 @@ class Solver(Model):
 class Surface(Model):
     """The mesh of the liquid's surface."""
 
+    tracking: Literal["particles", "mesh"] = Field(
+        default="particles", description="what the surface is: made of the particles, or a mesh that moves with them"
+    )
     resolution: Count = Field(default=2, ge=1, le=4, description="samples per cell edge")
     smoothing: Count = Field(default=4, ge=0, le=100, description="smoothing passes")
 

@@ -10,8 +10,10 @@ from glug.allocation import keep_memory
 from glug.errors import InputError
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.liquid import cut_solid, liquid_distance
+from glug.geometry.sampled import SurfaceMesh
 from glug.geometry.solids.full import full_cells, nodes_around, sink_full
 from glug.geometry.surface import surface_mesh
+from glug.geometry.tracking.sampling import surface_distance
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid
 from glug.particles import transfer
@@ -21,6 +23,7 @@ from glug.simulation.frame import BodyPose, Frame, StepStats
 from glug.simulation.inflow import initial_state
 from glug.simulation.setting import Setting
 from glug.simulation.stages import Stage, Stages, stages_of
+from glug.simulation.stages.tracking import begin
 from glug.simulation.state import State, check_checkpoint
 from glug.simulation.step import step
 
@@ -54,6 +57,8 @@ class Simulation:
         self.stages = usual if stages is None else changed(usual, stages)
         self.forces = tuple(forces)
         self.state = initial_state(self.setting) if state is None else state
+        if self.state.surface is None and self.scene.surface.tracking == "mesh":
+            self.state.surface = begin(self.setting, self.state)
         self.steps: list[StepStats] = []  # since the last frame
 
     def step_once(self) -> StepStats:
@@ -99,6 +104,26 @@ class Simulation:
         with jit.threads(self.threads):
             return self._frame()
 
+    def _liquid_distance(self, grid: Grid, solid: np.ndarray) -> np.ndarray:
+        """Of the surface's samples: to the tracked mesh where there is one, to the particles' surface otherwise."""
+        state, refine = self.state, self.scene.surface.resolution
+        if state.surface is not None:
+            return surface_distance(state.surface.vertices, state.surface.triangles, grid, solid, refine)
+        particles = state.particles
+        full = full_cells(state.coarse, grid) if len(state.coarse) else None
+        phi = liquid_distance(
+            particles.position,
+            particles.volume,
+            particles.start,
+            grid,
+            solid if full is None else nodes_around(solid, full, grid.dx),
+            refine,
+            self.scene.surface.smoothing,
+        )
+        if full is not None:
+            sink_full(phi, full, grid.dx, refine)
+        return phi
+
     def _frame(self) -> Frame:
         setting, state = self.setting, self.state
         particles = state.particles
@@ -106,23 +131,19 @@ class Simulation:
         particles.sort(grid)
         solid = setting.solid_field(grid, state.time, state.bodies)
         refine = self.scene.surface.resolution
-        full = full_cells(state.coarse, grid) if len(state.coarse) else None
-        phi = liquid_distance(
-            particles.position,
-            particles.volume,
-            particles.start,
-            grid,
-            solid.distance if full is None else nodes_around(solid.distance, full, grid.dx),
-            refine,
-            self.scene.surface.smoothing,
-        )
-        if full is not None:
-            sink_full(phi, full, grid.dx, refine)
+        tracked = state.surface
+        phi = self._liquid_distance(grid, solid.distance)
         distance = cut_solid(phi, grid, solid.distance, refine)
         velocity, reached = transfer.to_grid(particles, grid, setting.particle_volume)
-        surface = surface_mesh(
-            distance, lambda points: sample_velocity(grid, velocity, reached, points), depth=setting.dx
-        )
+
+        def velocity_at(points: np.ndarray) -> np.ndarray:
+            return sample_velocity(grid, velocity, reached, points)
+
+        if tracked is not None:
+            vertices = tracked.vertices.astype(np.float32)
+            surface = SurfaceMesh(vertices, tracked.triangles, velocity_at(vertices))
+        else:
+            surface = surface_mesh(distance, velocity_at, depth=setting.dx)
         poses = [s for s in setting.solids_with(state.bodies) if s.moving]
         return Frame(
             index=state.frame,

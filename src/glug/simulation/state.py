@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from glug.errors import InputError
+from glug.geometry.tracking.surface import TrackedSurface
 from glug.particles.storage import Particles
 from glug.physics.air.tracking import FIRST_NAME, BubbleMemory
 from glug.scene.motions.free import FreeMotion
 from glug.simulation.setting import Setting
 
+SURFACE_ARRAYS = ("vertices", "triangles", "part", "target")
 BODY_ARRAYS = ("R", "centre", "rest", "velocity_of_centre", "spin")  # in the order of FreeMotion's fields
 NEWEST = 2**62  # of counters: what no run reaches
 
@@ -33,6 +35,7 @@ class State:
     bubbles: BubbleMemory = field(default_factory=BubbleMemory)  # names and rest volumes, where air is tracked
     freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells freed by the last step
     leaves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.uint8))  # levels of the mesh, if any
+    surface: TrackedSurface | None = None  # where it is tracked
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
     coarse: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int32))  # leaves of a tree: corner, side
 
@@ -50,6 +53,9 @@ class State:
                 data[f"bodies.{name}"] = np.array([getattr(body, name) for body in self.bodies])
             data["bodies.pressed"], data["bodies.contact"] = self.pressed, self.contact
         data["counters"] = np.array([self.step, self.frame, self.substep, self.particles.next_id], np.int64)
+        if self.surface is not None:
+            data |= {f"surface.{name}": getattr(self.surface, name) for name in SURFACE_ARRAYS}
+            data["surface.sizes"] = np.array([self.surface.dx, self.surface.vanished])
         if self.bubbles.next_name > FIRST_NAME:
             data |= self.bubbles.save()
         return data
@@ -73,6 +79,10 @@ class State:
             state.bodies = [FreeMotion(*row) for row in rows]
             state.pressed, state.contact = np.array(data["bodies.pressed"]), np.array(data["bodies.contact"])
         state.bubbles = BubbleMemory.restore(data)
+        if "surface.sizes" in data:
+            dx, vanished = (float(s) for s in data["surface.sizes"])
+            vertices, triangles, part, target = (np.array(data[f"surface.{name}"]) for name in SURFACE_ARRAYS)
+            state.surface = TrackedSurface(vertices, triangles, dx, part=part, target=target, vanished=vanished)
         return state
 
 
@@ -95,9 +105,23 @@ def check_checkpoint(setting: Setting, data: Mapping[str, Any]) -> None:
             )
         _array(data, "bodies.pressed", (len(setting.bodies), width), "f")
         _array(data, "bodies.contact", (None,), "f")
+    if setting.scene.surface.tracking == "mesh":
+        _check_surface(data)
     if "bubbles.names" in data:
         names = _array(data, "bubbles.names", (None,), "iu")
         _array(data, "bubbles.rest", (len(names),), "f", finite=False)
+
+
+def _check_surface(data: Mapping[str, Any]) -> None:
+    vertices = _array(data, "surface.vertices", (None, 3), "f")
+    triangles = _array(data, "surface.triangles", (None, 3), "iu")
+    if len(triangles) and not (triangles.min() >= 0 and triangles.max() < len(vertices)):
+        raise _damaged("surface.triangles", "has corners that are not there")
+    target = _array(data, "surface.target", (None,), "f")
+    part = _array(data, "surface.part", (len(vertices),), "iu")
+    if len(part) and not (part.min() >= 0 and part.max() < len(target)):
+        raise _damaged("surface.part", "has parts that are not there")
+    _array(data, "surface.sizes", (2,), "f")
 
 
 def _check_particles(setting: Setting, data: Mapping[str, Any]) -> None:

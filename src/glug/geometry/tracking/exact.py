@@ -33,16 +33,38 @@ def intersections(x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def segment_meets_triangle(p: np.ndarray, q: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> bool:
-    """Whether they have a point in common; segments in the triangle's plane count as meeting it if their boxes do."""
+    """Whether they have a point in common."""
     xp, xq, xa, xb, xc = (_exact(v) for v in (p, q, a, b, c))
     above, below = _volume(xa, xb, xc, xp), _volume(xa, xb, xc, xq)
     if above * below > 0:
         return False
     if above == below == 0:
-        corners = np.array([a, b, c])
-        return bool((np.minimum(p, q) <= corners.max(axis=0)).all() and (np.maximum(p, q) >= corners.min(axis=0)).all())
+        return _meet_in_plane(xp, xq, (xa, xb, xc))
     signs = _volume(xp, xq, xa, xb), _volume(xp, xq, xb, xc), _volume(xp, xq, xc, xa)
     return not (min(signs) < 0 < max(signs))
+
+
+def _meet_in_plane(p: Point, q: Point, corners: tuple[Point, Point, Point]) -> bool:
+    """The same for a segment in the triangle's plane, seen along an axis along which the triangle has an area."""
+    for axis in range(3):
+        a, b, c = ([x for k, x in enumerate(corner) if k != axis] for corner in corners)
+        u, v = ([x for k, x in enumerate(end) if k != axis] for end in (p, q))
+        if _area(a, b, c) != 0:
+            break
+    inside = any(len({_sign(_area(s, t, end)) for s, t in ((a, b), (b, c), (c, a))} - {0}) == 1 for end in (u, v))
+    return inside or any(
+        _sign(_area(s, t, u)) * _sign(_area(s, t, v)) <= 0 and _sign(_area(u, v, s)) * _sign(_area(u, v, t)) <= 0
+        for s, t in ((a, b), (b, c), (c, a))
+        if _area(s, t, u) != 0 or _area(s, t, v) != 0
+    )
+
+
+def _area(a: list[Fraction], b: list[Fraction], c: list[Fraction]) -> Fraction:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _exact(v: np.ndarray) -> Point:

@@ -106,3 +106,37 @@ def smoothing(x, tri, most, out):
         share = min(1.0, most / size) if size > 0.0 else 0.0
         for i in range(3):
             out[v, i] = share * d[i]
+
+
+@kernel
+def roughness(x, tri, normal, out):
+    """How far the surface stands out from its surroundings at every vertex, along the unit normals.
+
+    L is the way to the centroid of the triangles around; what the mean of L around does not have is of the length of an
+    edge: minus the square of the Laplacian, which leaves larger shapes alone.
+    """
+    way, area = np.zeros((len(x), 3)), np.zeros(len(x))
+    mean = np.zeros((len(x), 3))
+    for t in range(len(tri)):
+        a, b, c = point(x, tri[t, 0]), point(x, tri[t, 1]), point(x, tri[t, 2])
+        n = area_vector(a, b, c)
+        size = math.sqrt(dot(n, n))
+        for k in range(3):
+            v = tri[t, k]
+            area[v] += size
+            for i in range(3):
+                way[v, i] += size * ((a[i] + b[i] + c[i]) / 3.0 - x[v, i])
+    for v in range(len(x)):
+        way[v] /= max(area[v], 1e-300)
+    for t in range(len(tri)):
+        n = area_vector(point(x, tri[t, 0]), point(x, tri[t, 1]), point(x, tri[t, 2]))
+        size = math.sqrt(dot(n, n))
+        for i in range(3):
+            here = (way[tri[t, 0], i] + way[tri[t, 1], i] + way[tri[t, 2], i]) / 3.0
+            for k in range(3):
+                mean[tri[t, k], i] += size * here
+    for v in range(len(x)):
+        s = 0.0
+        for i in range(3):
+            s += (way[v, i] - mean[v, i] / max(area[v], 1e-300)) * normal[v, i]
+        out[v] = -s

@@ -36,7 +36,7 @@ class Limits:
     clearance: float = 1e-4  # that an operation leaves between triangles
     least_part: float = 0.0156  # dx^3: parts with less volume vanish; a cube of a quarter
     smoothing: float = 0.1  # farthest that smoothing moves a vertex in a step
-    correction: float = 0.5  # share of a part's volume error that a step corrects
+    correction: float = 1.0  # share of a part's volume error that a step corrects
     most_volume: float = 0.01  # dx^3: volume that one flip may change
 
 
@@ -182,9 +182,24 @@ class TrackedSurface:
         kernels_quadric.smoothing(self.vertices, self.triangles, self.limits.smoothing * self.dx, out)
         return out
 
-    def correction(self) -> np.ndarray:
-        """Displacements (n, 3) along the normals that give every part some of the volume back that it lost."""
+    def fairing(self, share: float) -> np.ndarray:
+        """Displacements (n, 3) along the normals that take away a share of what is rough from edge to edge."""
+        _, _, normal = self.measure(self.part, len(self.target))
+        out = np.empty(len(self.vertices))
+        kernels_quadric.roughness(self.vertices, self.triangles, normal, out)
+        most = self.limits.smoothing * self.dx
+        return np.clip(-share * out, -most, most)[:, None] * normal
+
+    def correction(self, free: np.ndarray | None = None) -> np.ndarray:
+        """Displacements (n, 3) along the normals that give every part some of the volume back that it lost.
+
+        Only vertices that are `free` (n,) move; all when None.
+        """
         volume, area, normal = self.measure(self.part, len(self.target))
+        if free is not None:
+            count = len(area)
+            area = area * np.bincount(self.part[free], minlength=count) / np.bincount(self.part, minlength=count)
+            normal = normal * free[:, None]
         missing = self.target - self.liquid(volume, self.part)
         depth = self.limits.correction * missing / np.maximum(area, 1e-300)
         depth[volume < 0.0] = 0.0

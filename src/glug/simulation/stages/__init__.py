@@ -17,6 +17,7 @@ from glug.simulation.stages import (
     stokes,
     tension,
     tetrahedra,
+    tracking,
     transfer,
 )
 
@@ -56,6 +57,7 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "displace": solves.displace,
     "bodies": motion.bodies,
     "advect": motion.advect,
+    "track": tracking.track,
     "keep_momentum": momentum.keep_momentum,
     "clock": motion.clock,
     "drain": motion.drain,
@@ -129,9 +131,10 @@ def stages_of(setting: Setting) -> Stages:
     pull = ("tension",) if setting.tension > 0.0 else ()
     fields = ("fields",) if setting.scene.output.fields else ()
     bodies = ("bodies",) if setting.bodies else ()
+    track = ("track",) if setting.scene.surface.tracking == "mesh" else ()
     names = (
         *("time_step", "sort", "reseed", "heat", "geometry", problem, *air, *regions, "volumes"),
         *("transfer_to_grid", "forces", "weigh", *pull, *solve, "extrapolate", *fields, "transfer_to_particles"),
-        *("displace", *bodies, "advect", "keep_momentum", "clock", "drain"),
+        *("displace", *bodies, "advect", *track, "keep_momentum", "clock", "drain"),
     )
     return Stages(Stage(name, STAGES[name]) for name in names)

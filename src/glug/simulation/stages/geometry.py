@@ -6,6 +6,7 @@ import numpy as np
 
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import fill_hidden, fill_holes, liquid_distance
+from glug.geometry.tracking.sampling import surface_distance
 from glug.grids.regular import CENTRE, Grid
 from glug.physics.affine.projection import Depths, mark_particles
 from glug.physics.air.two_phase import affine_air, two_phase_problem
@@ -27,7 +28,10 @@ def geometry(context: StepContext) -> None:
     setting, state, grid = context.setting, context.state, context.grid
     p = state.particles
     solid = setting.solid_field(grid, state.time, state.bodies)
-    phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
+    if state.surface is not None:
+        phi = surface_distance(state.surface.vertices, state.surface.triangles, grid, solid.distance)
+    else:
+        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
     fill_hidden(phi, solid.hidden)
     if setting.scene.solver.air == "vacuum":
         fill_holes(phi, solid.openness, grid.dx)

@@ -1,0 +1,72 @@
+"""The tracked surface of a scene (`surface.tracking = "mesh"`): where it begins, and how a step moves it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from glug.geometry.kernels import trilinear_many
+from glug.geometry.sampled import sample_box
+from glug.geometry.surface import extract
+from glug.geometry.tracking.surface import Limits, TrackedSurface
+from glug.particles import kernels
+from glug.simulation.context import StepContext
+from glug.simulation.setting import Setting
+from glug.simulation.stages.transfer import fastest
+from glug.simulation.state import State
+
+FINER = 2  # samples per cell in which the scene's volumes are triangulated ...
+BEGIN = Limits(shortest=0.8)  # ... before their edges become as long as they are to be
+ROUNDS = 6  # of improvement, before the first step
+FAIRING = 0.25  # share of the roughness between neighbours that a step takes away: the grid does not see it
+AT_WALL = 0.5  # cells: vertices that near to a solid are moved by the flow alone
+
+
+def begin(setting: Setting, state: State) -> TrackedSurface:
+    """The surface of all volumes of a scene. Its parts keep what they enclose now, rims at walls being a bit round."""
+    scene, dx = setting.scene, setting.dx
+
+    def distance(points: np.ndarray) -> np.ndarray:
+        found = np.min([volume.shape.distance(points) for volume in scene.volumes], axis=0)
+        for solid in setting.solids_with(state.bodies):
+            np.maximum(found, -solid.distance(points, state.time), out=found)
+        return found
+
+    lower, upper = np.asarray(scene.domain.lower, float), np.asarray(scene.domain.upper, float)
+    surface = TrackedSurface(*extract(sample_box(distance, lower, upper, dx / FINER, 1)), dx, BEGIN)
+    for _ in range(ROUNDS):
+        surface.improve()
+        surface.settle()
+        surface.move(surface.smoothing())
+    return TrackedSurface(surface.vertices, surface.triangles, dx)
+
+
+def track(context: StepContext) -> None:
+    """Improve the surface, change its topology, and move it with the velocity of the faces."""
+    surface, grid = context.state.surface, context.grid
+    assert surface is not None
+    surface.improve()
+    surface.join()
+    surface.settle()
+    if len(surface.triangles) == 0:
+        return
+    before = surface.vertices.astype(np.float32)
+    after = before.copy()
+    corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
+    parts = max(1, math.ceil(fastest(context.velocity) * context.dt / grid.dx))
+    kernels.advect(after, corner, inverse, *context.velocity, np.float32(context.dt), parts)
+    flow = (after - before).astype(np.float64)
+    free = ~at_walls(context)
+    even = surface.smoothing() + free[:, None] * surface.fairing(FAIRING)
+    surface.move(flow + even + surface.correction(free))
+
+
+def at_walls(context: StepContext) -> np.ndarray:
+    """Which vertices of the surface lie on solids or behind them."""
+    surface, grid = context.state.surface, context.grid
+    assert surface is not None
+    places = ((surface.vertices - grid.corner) / grid.dx).astype(np.float32)
+    distance = np.empty((len(places), 1), np.float32)
+    trilinear_many(context.solid.distance, places, distance)
+    return distance[:, 0] < AT_WALL * grid.dx
