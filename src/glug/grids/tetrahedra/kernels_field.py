@@ -32,8 +32,11 @@ def solve_symmetric(s, r, dim, out):
 
 
 @kernel(parallel=True)
-def fit_cells(start, face, normal, u, used, vector, known):
-    """The vector of every cell that fits n . U = u best over its used faces; known where these fix it."""
+def fit_cells(start, face, beside, normal, u, bend, used, vector, known):
+    """The vector of every cell that fits n . U = u - bend best over its used faces; known where these fix it.
+
+    `bend` (2, faces) is by how much the velocity along n differs at the face from that at the pressures of its cells.
+    """
     dim = normal.shape[1]
     for c in prange(len(start) - 1):
         s, r, out = np.zeros(6), np.zeros(3), np.zeros(3)
@@ -43,8 +46,9 @@ def fit_cells(start, face, normal, u, used, vector, known):
             if not used[f]:
                 continue
             count += 1
+            along = u[f] - (bend[0, f] if beside[0, f] == c else bend[1, f])
             for a in range(dim):
-                r[a] += normal[f, a] * u[f]
+                r[a] += normal[f, a] * along
                 s[a] += normal[f, a] * normal[f, a]
                 if dim == 3 or a == 0:
                     s[3 + a] += normal[f, a] * normal[f, (a + 1) % dim]
@@ -54,22 +58,61 @@ def fit_cells(start, face, normal, u, used, vector, known):
             vector[c, a] = out[a] if known[c] else 0.0
 
 
+@kernel(inline=True)
+def regress(points, v, around, first, last, cell_of, position, vector, mean, middle, out):
+    """out = what the linear function that fits the cells around vertex v best has there; false if they are flat."""
+    dim = points.shape[1]
+    s, r, w, e = np.zeros(6), np.zeros((3, 3)), np.zeros(3), np.zeros(3)
+    size = 0.0
+    for o in range(first, last):
+        c = cell_of[around[o]]
+        for a in range(dim):
+            e[a] = position[c, a] - middle[a]
+            size += e[a] * e[a]
+        for a in range(dim):
+            s[a] += e[a] * e[a]
+            if dim == 3 or a == 0:
+                s[3 + a] += e[a] * e[(a + 1) % dim]
+            for b in range(dim):
+                r[a, b] += e[a] * (vector[c, b] - mean[b])
+    for a in range(dim):
+        e[a] = points[v, a] - middle[a]
+    if not solve_symmetric(s, e, dim, w) > RANK * (size / dim) ** dim:
+        return False
+    for b in range(3):
+        out[b] = mean[b] + w[0] * r[0, b] + w[1] * r[1, b] + w[2] * r[2, b]
+    return True
+
+
 @kernel(parallel=True)
-def vertex_means(start, around, cell_of, volume, vector, known, at_vertex, found):
-    """The mean of the known cells around every vertex, weighted by the volumes of simplices."""
+def vertex_means(points, start, around, cell_of, position, vector, known, at_vertex, found):
+    """The vector of every vertex: of the linear function between the cells around it, or their mean at the border.
+
+    The vector of a cell is at its pressure: there it is exact for rotations, whatever the cell's shape.
+    """
+    dim = points.shape[1]
     for v in prange(len(start) - 1):
-        total, x, y, z = 0.0, 0.0, 0.0, 0.0
+        count, mean, middle, out = 0, np.zeros(3), np.zeros(3), np.zeros(3)
         for o in range(start[v], start[v + 1]):
-            t = around[o]
-            c = cell_of[t]
+            c = cell_of[around[o]]
             if known[c]:
-                total += volume[t]
-                x += volume[t] * vector[c, 0]
-                y += volume[t] * vector[c, 1]
-                z += volume[t] * vector[c, 2]
-        found[v] = total > 0.0
-        if found[v]:
-            at_vertex[v, 0], at_vertex[v, 1], at_vertex[v, 2] = x / total, y / total, z / total
+                count += 1
+                for a in range(dim):
+                    mean[a] += vector[c, a]
+                    middle[a] += position[c, a]
+        found[v] = count > 0
+        if count == 0:
+            continue
+        for a in range(3):
+            mean[a] /= count
+            middle[a] /= count
+            at_vertex[v, a] = mean[a]
+        first, last = start[v], start[v + 1]
+        if count == last - first and regress(
+            points, v, around, first, last, cell_of, position, vector, mean, middle, out
+        ):
+            for a in range(3):
+                at_vertex[v, a] = out[a]
 
 
 @kernel(parallel=True)
@@ -170,7 +213,22 @@ def add_to(out, weight, row):
 
 
 @kernel(inline=True)
-def between(corners, t, part, face_of, at_vertex, at_face, vector, cell, out):
+def shift_to(points, corners, t, cell, position, at_vertex, found, part, sign, out):
+    """Add to out what the linear function of a simplex's vertices changes by from its pressure to `part`, times `sign`.
+
+    Nothing where a vertex has no vector.
+    """
+    k, from_ = corners.shape[1], np.empty(4)
+    for i in range(k):
+        if not found[corners[t, i]]:
+            return
+    parts_of(points, corners[t], position[cell], from_)
+    for i in range(k):
+        add_to(out, sign * (part[i] - from_[i]), at_vertex[corners[t, i]])
+
+
+@kernel(inline=True)
+def between(points, corners, t, part, face_of, position, at_vertex, found, at_face, vector, cell, out):
     """Linear in the parts of a simplex between its middle, the middle of a face, and an edge of it."""
     k = corners.shape[1]
     low = 0
@@ -182,30 +240,70 @@ def between(corners, t, part, face_of, at_vertex, at_face, vector, cell, out):
         if i != low and (second < 0 or part[i] < part[second]):
             second = i
     out[0] = out[1] = out[2] = 0.0
-    add_to(out, k * part[low], vector[cell])
-    f = face_of[t, low]
+    f, middle = face_of[t, low], np.empty(4)
+    inner = k * part[low]
     if f >= 0:
         add_to(out, (k - 1) * (part[second] - part[low]), at_face[f])
-    else:
-        add_to(out, (k - 1) * (part[second] - part[low]), vector[cell])
+    else:  # inside a cell: both from its own vector
+        weight = (k - 1) * (part[second] - part[low])
+        add_to(out, weight, vector[cell])
+        for i in range(k):
+            middle[i] = 0.0 if i == low else 1.0 / (k - 1)
+        shift_to(points, corners, t, cell, position, at_vertex, found, middle, weight, out)
+    add_to(out, inner, vector[cell])
+    for i in range(k):
+        middle[i] = 1.0 / k
+    shift_to(points, corners, t, cell, position, at_vertex, found, middle, inner, out)
     for i in range(k):
         if i != low and i != second:
             add_to(out, part[i] - part[second], at_vertex[corners[t, i]])
 
 
 @kernel(parallel=True)
-def face_vectors(beside, normal, u, used, vector, out):
-    """The mean of the two cells of a face, with the face's own velocity along its normal where it is used."""
+def bend_of_faces(points, corners, across, side, cell_of, position, face_position, normal, at_vertex, found, bend):
+    """bend = n . (what the linear function of the vertices changes by from the pressure to the face), on both sides."""
     dim = normal.shape[1]
-    for f in prange(beside.shape[1]):
-        along = 0.0
-        for a in range(3):
-            out[f, a] = 0.5 * (vector[beside[0, f], a] + vector[beside[1, f], a])
+    for f in prange(side.shape[1]):
+        part = np.empty(4)
+        for which in range(2):
+            t, out = side[0, f] if which == 0 else across[side[0, f], side[1, f]], np.zeros(3)
+            parts_of(points, corners[t], face_position[f], part)
+            shift_to(points, corners, t, cell_of[t], position, at_vertex, found, part, 1.0, out)
+            along = 0.0
+            for a in range(dim):
+                along += normal[f, a] * out[a]
+            bend[which, f] = along
+
+
+@kernel(parallel=True)
+def face_vectors(
+    points, corners, across, side, cell_of, position, face_position, normal, u, used, at_vertex, found, vector, out
+):
+    """The vector in the middle of every face: the mean of what its two cells have there.
+
+    Where the face is used, with its own velocity along its normal, at the place of the velocity.
+    """
+    dim = normal.shape[1]
+    for f in prange(side.shape[1]):
+        part, there = np.empty(4), np.zeros(3)
+        out[f, 0] = out[f, 1] = out[f, 2] = 0.0
+        for which in range(2):
+            t = side[0, f] if which == 0 else across[side[0, f], side[1, f]]
+            cell = cell_of[t]
+            add_to(there, 0.5, vector[cell])
+            add_to(out[f], 0.5, vector[cell])
+            parts_of(points, corners[t], face_position[f], part)
+            shift_to(points, corners, t, cell, position, at_vertex, found, part, 0.5, there)
+            for k in range(dim + 1):
+                opposite = k == side[1, f] if which == 0 else across[t, k] == side[0, f]
+                part[k] = 0.0 if opposite else 1.0 / dim
+            shift_to(points, corners, t, cell, position, at_vertex, found, part, 0.5, out[f])
         if used[f]:
+            along = u[f]
             for a in range(dim):
-                along += normal[f, a] * out[f, a]
+                along -= normal[f, a] * there[a]
             for a in range(dim):
-                out[f, a] += (u[f] - along) * normal[f, a]
+                out[f, a] += along * normal[f, a]
 
 
 @kernel(parallel=True)
@@ -218,7 +316,9 @@ def sample_component(
     width,
     cell_of,
     face_of,
+    position,
     at_vertex,
+    found,
     at_face,
     vector,
     trusted,
@@ -243,7 +343,8 @@ def sample_component(
                 last = walk(points, corners, across, last, p, part)
                 if not trusted[cell_of[last]]:
                     continue
-                between(corners, last, part, face_of, at_vertex, at_face, vector, cell_of[last], value)
+                cell = cell_of[last]
+                between(points, corners, last, part, face_of, position, at_vertex, found, at_face, vector, cell, value)
                 out[i, j, k] = value[axis]
 
 
