@@ -16,6 +16,7 @@ import numpy as np
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Grid, Staggered
 from glug.grids.tetrahedra.field import Surroundings
+from glug.physics.pressure.evenness import Evenness
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import RigidBodies
@@ -66,6 +67,7 @@ class StepContext:
 
     volume: float = field(init=False)  # of the liquid [m3] [volumes]
     correction: VolumeCorrection | None = field(init=False)  # [volumes]
+    evenness: Evenness | None = field(init=False)  # [volumes]
 
     velocity: Staggered = field(init=False)  # on the faces, changed in place from here on [transfer_to_grid]
     reached: Staggered = field(init=False)  # how much of every face particles reach [transfer_to_grid]

@@ -182,3 +182,85 @@ def add_expansion(label, openness, carried, held, whole, least, dead, gain, most
             excess = has[n] / holds[n] - np.float32(1.0)
             excess = max(excess - dead, zero) + min(excess + dead, zero) + whole[c]
             right[n] += scale * opens[n] * min(max(gain * excess, -most), most)
+
+
+@kernel(inline=True)
+def held_around(openness, i, j, k):
+    """What full cells share with the centre of (i, j, k), as particles do: 3/4 of itself, 1/8 of those beside it."""
+    ni, nj, nk = openness.shape
+    eighth, most = np.float32(0.125), np.float32(0.75)
+    total = np.float32(0.0)
+    for a in range(max(i - 1, 0), min(i + 2, ni)):
+        for b in range(max(j - 1, 0), min(j + 2, nj)):
+            across = (most if a == i else eighth) * (most if b == j else eighth)
+            if nk == 1:
+                total += across * openness[a, b, k]
+            else:
+                for c in range(max(k - 1, 0), min(k + 2, nk)):
+                    total += across * (most if c == k else eighth) * openness[a, b, c]
+    return total
+
+
+@kernel(parallel=True)
+def evenness_target(air, liquid, openness, carried, share, most, scale, target):
+    """scale times the share of what liquid cells without `air` near them carry too much; zero elsewhere."""
+    ni, nj, nk = liquid.shape
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k] and air[i, j, k] == np.float32(0.0):
+                    excess = carried[i, j, k] - held_around(openness, i, j, k)
+                    target[i, j, k] = scale * min(max(share * excess, -most), most)
+
+
+@kernel(parallel=True)
+def even_sweep(target, liquid, ax, ay, az, q, out):
+    """A damped Jacobi sweep for  sum of area (q - q_neighbour) = target  between liquid cells: none leads to air."""
+    ni, nj, nk = liquid.shape
+    zero = np.float32(0.0)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if not liquid[i, j, k]:
+                    continue
+                own = q[i, j, k]
+                left, diagonal = target[i, j, k], zero
+                if i > 0 and liquid[i - 1, j, k]:
+                    left += ax[i, j, k] * (q[i - 1, j, k] - own)
+                    diagonal += ax[i, j, k]
+                if i < ni - 1 and liquid[i + 1, j, k]:
+                    left += ax[i + 1, j, k] * (q[i + 1, j, k] - own)
+                    diagonal += ax[i + 1, j, k]
+                if j > 0 and liquid[i, j - 1, k]:
+                    left += ay[i, j, k] * (q[i, j - 1, k] - own)
+                    diagonal += ay[i, j, k]
+                if j < nj - 1 and liquid[i, j + 1, k]:
+                    left += ay[i, j + 1, k] * (q[i, j + 1, k] - own)
+                    diagonal += ay[i, j + 1, k]
+                if k > 0 and liquid[i, j, k - 1]:
+                    left += az[i, j, k] * (q[i, j, k - 1] - own)
+                    diagonal += az[i, j, k]
+                if k < nk - 1 and liquid[i, j, k + 1]:
+                    left += az[i, j, k + 1] * (q[i, j, k + 1] - own)
+                    diagonal += az[i, j, k + 1]
+                out[i, j, k] = own + np.float32(2 / 3) * left / max(diagonal, np.float32(0.1))
+
+
+@kernel(parallel=True)
+def subtract_inner_gradient(q, liquid, ax, ay, az, u, v, w):
+    """u -= q_upper - q_lower on the open faces between liquid cells."""
+    ni, nj, nk = liquid.shape
+    zero = np.float32(0.0)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                if liquid[i, j, k]:
+                    if i > 0 and liquid[i - 1, j, k] and ax[i, j, k] > zero:
+                        u[i, j, k] -= q[i, j, k] - q[i - 1, j, k]
+                    if j > 0 and liquid[i, j - 1, k] and ay[i, j, k] > zero:
+                        v[i, j, k] -= q[i, j, k] - q[i, j - 1, k]
+                    if k > 0 and liquid[i, j, k - 1] and az[i, j, k] > zero:
+                        w[i, j, k] -= q[i, j, k] - q[i, j, k - 1]

@@ -12,8 +12,6 @@ import numpy as np
 
 from glug.geometry.box import box_sum
 from glug.grids.regular import Grid
-from glug.particles.storage import Particles
-from glug.particles.transfer import to_cells
 from glug.physics.pressure import kernels
 
 HALF_REACH = 1  # cells: volumes are compared over those within twice as many of a cell
@@ -56,11 +54,10 @@ class VolumeCorrection:
 
     @classmethod
     def measure(
-        cls, particles: Particles, fraction: np.ndarray, grid: Grid, gain: float, dt: float
+        cls, carried: np.ndarray, fraction: np.ndarray, grid: Grid, gain: float, dt: float
     ) -> "VolumeCorrection":
-        """`fraction` is the open liquid fraction of every cell (overwritten)."""
-        carried = to_cells(particles.volume * np.float32(grid.dx**-3), particles, grid)
-        return cls(around(carried), around(as_spread(fraction, grid.dim)), gain, dt)
+        """`carried` is what particles share with the cells, in cells, `fraction` the open liquid one (overwritten)."""
+        return cls(around(carried.copy()), around(as_spread(fraction, grid.dim)), gain, dt)
 
     def add_to(self, rhs: np.ndarray, label: np.ndarray, count: int, openness: np.ndarray, grid: Grid) -> None:
         """Add the wanted divergence times dx [m/s] to the right-hand side of a projection.

@@ -8,9 +8,11 @@ from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import fill_hidden, fill_holes, liquid_distance
 from glug.geometry.tracking.sampling import surface_distance
 from glug.grids.regular import CENTRE, Grid
+from glug.particles.transfer import to_cells
 from glug.physics.affine.projection import Depths, mark_particles
 from glug.physics.air.two_phase import affine_air, two_phase_problem
 from glug.physics.densities import distance_of, mobility_of
+from glug.physics.pressure.evenness import Evenness
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import RigidBodies
@@ -136,7 +138,10 @@ def volumes(context: StepContext) -> None:
     """The liquid's volume, and what a displacement is to correct of its drift."""
     assert context.fraction is not None
     context.volume = float(context.fraction.sum(dtype=np.float64)) * context.grid.dx**3
-    gain = CORRECTION_GAIN * context.setting.scene.solver.volume_correction
     fraction, context.fraction = context.fraction, None  # overwritten, and not needed any more
-    particles = context.state.particles
-    context.correction = VolumeCorrection.measure(particles, fraction, context.grid, gain, context.dt) if gain else None
+    context.correction = context.evenness = None
+    strength, grid, p = context.setting.scene.solver.volume_correction, context.grid, context.state.particles
+    if strength:
+        carried = to_cells(p.volume * np.float32(grid.dx**-3), p, grid)
+        context.correction = VolumeCorrection.measure(carried, fraction, grid, CORRECTION_GAIN * strength, context.dt)
+        context.evenness = Evenness(carried, strength, context.dt)

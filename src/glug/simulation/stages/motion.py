@@ -144,7 +144,7 @@ def steady_contact(setting: Setting, acceleration: np.ndarray) -> np.ndarray:
 def advect(context: StepContext) -> None:
     """Move the particles with the velocity of the faces, and out of solids."""
     # For the memory: nothing below asks for them.
-    context.forget("problem", "phi", "wet", "freed", "liquids", "mobility", "correction", "q")
+    context.forget("problem", "phi", "wet", "freed", "liquids", "mobility", "correction", "evenness", "q")
     setting, state, dt, grid = context.setting, context.state, context.dt, context.grid
     p = state.particles
     before = p.position.copy() if setting.solids else p.position

@@ -72,17 +72,23 @@ def cell_viscosity(context: StepContext, scale: float) -> np.ndarray | float:
 
 
 def displace(context: StepContext) -> None:
-    """Add to the velocity that moves the particles, and to nothing else, what gives volumes back that have drifted."""
+    """Add to the velocity that moves the particles, and to nothing else, what gives volumes back that have drifted.
+
+    And what spreads the particles evenly.
+    """
     setting, solver = context.setting, context.setting.scene.solver
     if context.correction is not None:
         limits = SolveLimits(DISPLACED, solver.max_iterations)
         found = context.problem.displacement(
             context.correction, context.growth, limits, solver=pressure_solver(setting)
         )
+        w = context.grid.staggered()
         if found is not None:
             w, context.solves["displace"] = found
-            extend_displacement(w, context.grid, context.wet, context.solid.area)
-            for u, by in zip(context.velocity, w):
-                u += by
+        if context.evenness is not None:
+            context.evenness.add_to(w, context.wet, context.solid.openness, context.solid.area, context.grid)
+        extend_displacement(w, context.grid, context.wet, context.solid.area)
+        for u, by in zip(context.velocity, w):
+            u += by
     context.problem.forget_solves()
     del context.reached

@@ -23,6 +23,7 @@ WAVES = {  # and for how long [s]
     "apic, 24 steps a second": (Wave(WAVE_CELLS, fps=24.0, transfer="apic"), 45.0),
     "flip, 120 steps a second": (Wave(WAVE_CELLS), 10.0),
     "apic, 120 steps a second": (Wave(WAVE_CELLS, transfer="apic"), 10.0),
+    "apic, 24, crowds left as they are": (Wave(WAVE_CELLS, fps=24.0, transfer="apic", even=False), 45.0),
     "apic, 24, no volume correction": (Wave(WAVE_CELLS, fps=24.0, transfer="apic", volume_correction=0.0), 45.0),
 }
 CONTROLS = {

@@ -22,7 +22,7 @@ import numpy as np
 from glug.particles.momenta import Groups, momenta_of
 from glug.simulation import Simulation
 from glug.simulation.context import StepContext
-from glug.simulation.stages import Stage
+from glug.simulation.stages import Stage, Stages
 
 LENGTH, DEPTH, HEIGHT = 1.0, 0.5, 0.75  # of the tank, of the water, of the tank again [m]
 AMPLITUDE = 0.01  # [m]: slope 0.03, so that the formula is off by 1e-3
@@ -42,7 +42,8 @@ class Wave:
     cfl: float = 2.0
     transfer: str = "flip"
     dim: int = 2
-    volume_correction: float = 1.0  # 0 is the control
+    volume_correction: float = 1.0  # 0 is a control
+    even: bool = True  # False is another: crowds are left as they are
 
     @property
     def dx(self) -> float:
@@ -128,11 +129,21 @@ class Watch:
         return 2 * math.pi / float(np.diff(crossed).mean()) / FREQUENCY if len(crossed) > 2 else math.nan
 
     def energy(self) -> float:
-        """The largest energy of the wave so far, over the first."""
-        amplitude = np.array(self.amplitudes) - self.amplitudes[0]
+        """The largest energy of the wave so far, over the first; nan before a period.
+
+        Amplitudes count from where the mode rests, their mean over the period around: a hundredth of a cell by which
+        particles and their surface differ would be some percent of it. So half a period at both ends is left out.
+        """
+        steps = round(2 * math.pi / FREQUENCY / (self.times[-1] / max(len(self.times) - 1, 1)))
+        if steps + 1 >= len(self.times):
+            return math.nan
+        rests = np.convolve(self.amplitudes, np.full(steps, 1.0 / steps), "valid")
+        begin = steps // 2
+        amplitude = np.array(self.amplitudes)[begin : begin + len(rests)] - rests
+        kinetic = np.array(self.kinetic)[begin : begin + len(rests)]
         potential = 0.25 * GRAVITY * LENGTH * self.wave.width * amplitude**2
         middle = 0.5 * (potential[1:] + potential[:-1])
-        return float((np.array(self.kinetic)[1:] + middle).max() / self.kinetic[0])
+        return float((kinetic[1:] + middle).max() / self.kinetic[0])
 
     def sunk(self) -> float:
         """The largest change of the mean height so far, in cells."""
@@ -143,10 +154,24 @@ class Watch:
         return max(self.kinetic) / self.kinetic[0]
 
 
+def uneven(stages: Stages) -> Stages:
+    """Control: crowds and gaps between particles are left as they are."""
+
+    def leave(context: StepContext) -> None:
+        context.evenness = None
+
+    return stages.after("volumes", Stage("uneven", leave))
+
+
 def watch(wave: Wave, seconds: float) -> Watch:
     """The wave for some seconds; one that blows up ends early."""
     found = Watch(wave)
-    simulation = Simulation(wave.scene(), stages=lambda s: s.after("free_surface", Stage("watch", found.cells)))
+
+    def stages(usual: Stages) -> Stages:
+        watched = usual.after("free_surface", Stage("watch", found.cells))
+        return watched if wave.even else uneven(watched)
+
+    simulation = Simulation(wave.scene(), stages=stages)
     wave.start(simulation)
     found.measure(simulation)
     while simulation.state.time < seconds - 1e-9 and found.kinetic[-1] < 10.0 * found.kinetic[0]:

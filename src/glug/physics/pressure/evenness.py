@@ -1,0 +1,47 @@
+"""Particles that stay evenly spread: they move from crowded cells to thin ones, inside the liquid.
+
+A cell that no air is near holds what solids leave of it. Where its particles carry more they are crowded, where they
+carry less they are thin: both are evened out before they become voids (after the density projection of Kugelstadt et
+al. 2019). Some sweeps over a potential that nothing leaves the liquid by reach the cells around; what is spread wider
+is left to the volume correction. The surface stays where it is, and with it the potential energy.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from glug.geometry.box import box_sum
+from glug.grids.regular import Grid, Staggered
+from glug.physics.pressure import kernels
+
+SHARE = 0.5  # of what a cell carries too much that one step moves out of it
+MOST = 0.1  # of a cell, at most
+DEPTH = 1  # cells: nearer to air what particles share with a centre comes from beyond the surface
+SWEEPS = 8  # reach about as many cells as their square root
+
+
+@dataclass(frozen=True)
+class Evenness:
+    """What particles carry, shared between the nearest cell centres, in cells."""
+
+    carried: np.ndarray
+    gain: float  # 1 is usual
+    dt: float  # [s]
+
+    def target(self, liquid: np.ndarray, openness: np.ndarray, grid: Grid) -> np.ndarray:
+        """The wanted divergence times dx [m/s], where no air is near."""
+        air = ((liquid == 0) & (openness > 0.0)).astype(np.float32)
+        target, share, scale = grid.scalar(), np.float32(SHARE * self.gain), np.float32(grid.dx / self.dt)
+        kernels.evenness_target(
+            box_sum(air, DEPTH), liquid, openness, self.carried, share, np.float32(MOST), scale, target
+        )
+        return target
+
+    def add_to(self, w: Staggered, liquid: np.ndarray, openness: np.ndarray, area: Staggered, grid: Grid) -> None:
+        """Add the velocity that evens particles out to a displacement: between `liquid` cells alone."""
+        target = self.target(liquid, openness, grid)
+        q, other = grid.scalar(), grid.scalar()
+        for _ in range(SWEEPS):
+            kernels.even_sweep(target, liquid, *area, q, other)
+            q, other = other, q
+        kernels.subtract_inner_gradient(q, liquid, *area, *w)

@@ -1,0 +1,120 @@
+"""Particles stay evenly spread: crowded and thin cells deep in the liquid are evened out, by their places alone."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glug.grids.regular import Grid
+from glug.physics.pressure.evenness import MOST, SHARE, Evenness
+from glug.simulation import Simulation
+from glug.studies.validate.conserved.standing_wave import uneven
+
+CELLS = 16
+DX = 1.0 / CELLS
+SCALE = DX / 0.1  # with steps of 0.1 s
+NOMINAL = 4  # particles per cell
+TRANSFERS = pytest.mark.parametrize("transfer", ["flip", "apic"])
+
+
+def asked(carried: np.ndarray, liquid: np.ndarray | None = None, openness: np.ndarray | None = None) -> np.ndarray:
+    """Growth of every cell in a step, in cells."""
+    grid = Grid(DX, carried.shape)
+    liquid = np.ones(grid.shape, np.uint8) if liquid is None else liquid
+    openness = np.ones(grid.shape, np.float32) if openness is None else openness
+    return Evenness(carried.astype(np.float32), 1.0, 0.1).target(liquid, openness, grid) / SCALE
+
+
+def test_a_crowded_cell_grows_and_a_thin_one_shrinks_by_a_share():
+    carried = np.ones((8, 8, 8))
+    carried[3, 4, 4], carried[5, 4, 4] = 1.1, 0.9
+    growth = asked(carried)
+    assert growth[3, 4, 4] == pytest.approx(0.1 * SHARE, rel=1e-4)
+    assert growth[5, 4, 4] == pytest.approx(-0.1 * SHARE, rel=1e-4)
+    assert np.abs(growth[4, 4, 4]) < 1e-6
+
+
+def test_a_step_moves_no_more_than_a_share():
+    carried = np.ones((8, 8, 8))
+    carried[3, 4, 4], carried[5, 4, 4] = 3.0, 0.0
+    growth = asked(carried)
+    assert (growth[3, 4, 4], growth[5, 4, 4]) == (pytest.approx(MOST), pytest.approx(-MOST))
+
+
+def test_cells_beside_air_are_left_alone():
+    liquid = np.ones((8, 8, 8), np.uint8)
+    liquid[:, 6:] = 0
+    growth = asked(np.full((8, 8, 8), 1.1), liquid)
+    assert not growth[:, 5:].any()
+    assert growth[3, 3, 3] > 0.0
+
+
+def test_beside_a_wall_a_cell_holds_what_rows_of_particles_share_with_it():
+    """Of two rows in every cell an eighth of the outer cell's goes beyond the wall."""
+    openness, carried = np.ones((8, 8, 8), np.float32), np.ones((8, 8, 8))
+    openness[:2] = 0.0
+    carried[0], carried[1], carried[2] = 0.0, 1 / 8, 7 / 8
+    liquid = (openness > 0).astype(np.uint8)
+    assert np.abs(asked(carried, liquid, openness)[2, 3:5, 3:5]).max() < 1e-6
+
+
+# Whole runs
+
+
+def tank(transfer: str, gravity: float = 9.81) -> dict[str, Any]:
+    return {
+        "name": "tank",
+        "domain": {"size": [1, 1], "resolution": CELLS, "sides": "slip"},
+        "time": {"fps": 24, "frames": 1},
+        "gravity": [0, -gravity, 0],
+        "liquids": {"water": {"density": 1000.0, "viscosity": 0.0}},
+        "volumes": [{"liquid": "water", "shape": {"kind": "box", "lower": [-1, -1], "upper": [2, 0.757]}}],
+        "solver": {"transfer": transfer},
+    }
+
+
+def emptied(transfer: str, **options: Any) -> tuple[Simulation, np.ndarray]:
+    """A tank at rest with a hole of a cell deep in it, whose particles are in the next cell."""
+    simulation = Simulation(tank(transfer), **options)
+    x = simulation.state.particles.position
+    hole = np.array([6, 5]) * DX
+    inside = ((x[:, :2] > hole) & (x[:, :2] < hole + DX)).all(axis=1)
+    assert inside.sum() == NOMINAL
+    x[inside, 0] += np.float32(DX)
+    return simulation, hole
+
+
+def particles_in(simulation: Simulation, hole: np.ndarray) -> int:
+    x = simulation.state.particles.position[:, :2]
+    return int(((x > hole) & (x < hole + DX)).all(axis=1).sum())
+
+
+@TRANSFERS
+def test_a_hole_deep_in_the_liquid_fills(transfer):
+    simulation, hole = emptied(transfer)
+    for _ in range(24):
+        simulation.step_once()
+    assert 0.5 * NOMINAL <= particles_in(simulation, hole) <= 1.5 * NOMINAL
+
+
+def test_a_hole_stays_where_crowds_are_left_as_they_are():
+    """Negative control."""
+    simulation, hole = emptied("apic", stages=uneven)
+    for _ in range(24):
+        simulation.step_once()
+    assert particles_in(simulation, hole) < 0.5 * NOMINAL
+
+
+@TRANSFERS
+def test_liquid_at_rest_stays_where_it_is(transfer):
+    simulation = Simulation(tank(transfer))
+    p = simulation.state.particles
+
+    def height() -> float:
+        mass = p.volume[:, 0].astype(float)
+        return float(mass @ p.position[:, 1].astype(float) / mass.sum())
+
+    begin = height()
+    for _ in range(96):
+        simulation.step_once()
+    assert abs(height() - begin) < 0.005 * DX
