@@ -25,6 +25,7 @@ from glug.scene import Scene, load
 from glug.simulation.forecast.size import estimate
 from glug.simulation.frame import Frame
 from glug.simulation.progress import clock
+from glug.simulation.run import SLOW_PICTURE
 from glug.simulation.setting import Setting
 from glug.simulation.simulation import Simulation
 from glug.simulation.stages.motion import choose_time_step
@@ -183,7 +184,8 @@ class _Trial:
                 steps += count
                 alone += count * (coarse + look.frame_seconds(particles) / in_frame[m.frame])
                 shared += count * (look.step_seconds(coarse, particles) - coarse)
-        pictures = START + self.picture * frames / self.scene.output.preview_every if self.picture else 0.0
+        pictures = self.picture * frames / self.scene.output.preview_every
+        pictures += START if self.picture > SLOW_PICTURE else 0.0
         gain = 1.0 + GAIN * (min(cores, 4) - 1)
         seconds = START + max(alone + shared / gain, (alone + shared + pictures) / cores)
         factor = FACTOR if last >= frames else FACTOR * UNSEEN
