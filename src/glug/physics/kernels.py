@@ -14,16 +14,16 @@ def known_faces(axis, liquid, area, least, known):
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
-            for k in range(nk):
-                a = i - 1 if axis == 0 else i
-                b = j - 1 if axis == 1 else j
-                c = k - 1 if axis == 2 else k
-                wet = False
-                if i < mi and j < mj and k < mk:
-                    wet = liquid[i, j, k] != 0
-                if a >= 0 and b >= 0 and c >= 0:
-                    wet = wet or liquid[a, b, c] != 0
-                known[i, j, k] = wet and area[i, j, k] > least
+            faces, opening = known[i, j], area[i, j]
+            faces[:] = np.uint8(0)
+            for below in range(2):  # the cells above the faces, and those below
+                a, b, by = i - below * (axis == 0), j - below * (axis == 1), np.uint64(below * (axis == 2))
+                if 0 <= a < mi and 0 <= b < mj:
+                    cells = liquid[a, b]
+                    for k in range(np.uint64(mk)):
+                        faces[by + k] |= cells[k] != 0
+            for k in range(np.uint64(nk)):
+                faces[k] &= opening[k] > least
 
 
 @kernel(parallel=True)

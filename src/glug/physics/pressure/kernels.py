@@ -68,7 +68,7 @@ def divergence_rhs(u, v, w, ax, ay, az, liquid, out):
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
-            for k in range(nk):
+            for k in range(nk if near_liquid(liquid, i, j) else 0):
                 if liquid[i, j, k]:
                     out[i, j, k] = (
                         ax[i, j, k] * u[i, j, k]

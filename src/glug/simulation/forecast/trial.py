@@ -25,6 +25,7 @@ from glug.scene import Scene, load
 from glug.simulation.forecast.size import estimate
 from glug.simulation.frame import Frame
 from glug.simulation.progress import clock
+from glug.simulation.run import SLOW_PICTURE
 from glug.simulation.setting import Setting
 from glug.simulation.simulation import Simulation
 from glug.simulation.stages.motion import choose_time_step
@@ -34,12 +35,12 @@ from glug.simulation.warm_up.needs import needed
 from glug.view import ScenePictures
 
 FINER = 2  # times as many cells along a side
-COARSEST, FINEST = 16, 40  # cells along the longest side of the coarse grid
+COARSEST, FINEST = 16, 32  # cells along the longest side of the coarse grid
 MOST_PARTICLES = 150_000  # of the finer grid, where coarser ones than the coarsest are not needed for it
-COARSE_SECONDS = 4.0  # for the coarse run; what it does not reach counts as its last frame does
+COARSE_SECONDS = 5.0  # for the coarse run; frames that it does not reach are as its last one, but for what is poured
 LOOKS = (0.5, 1.0)  # shares of the time at which finer steps are taken
-WARM, STEPS = 1, 2  # finer steps that load kernels and find their pace, and those that count
-START = 4.0  # for imports and kernels that are loaded, of the run and of the process that draws (`glug bench start`)
+WARM, STEPS = 3, 2  # finer steps in which split particles settle, and those that count
+START = 2.0  # for imports and kernels that are loaded, of the run and of the process that draws (`glug bench start`)
 GAIN = 0.6  # of a further core, up to four: grids that are small are left to one
 FACTOR = 1.5  # by which the truth may differ (tests/simulation/test_forecast.py)
 UNSEEN = 1.5  # and by how much more for what the coarse run did not reach
@@ -137,7 +138,7 @@ class _Trial:
         _warm(self.coarse.scene)
         looks = sorted({max(1, round(share * frames)) for share in LOOKS})
         state = self.coarse.state
-        while state.frame < frames and spent < COARSE_SECONDS:
+        while state.frame < frames and (spent < COARSE_SECONDS or state.substep > 0):
             spent += self._step()
             if state.substep == 0 and state.frame in looks:
                 self._look()
@@ -172,20 +173,28 @@ class _Trial:
     def forecast(self, cores: int) -> RunTime:
         """What the run takes, on one core and on some."""
         frames, last = self.scene.time.frames, max(moment.frame for moment in self.moments)
+        poured = self._poured_later() if last < frames else 0.0
         in_frame = np.bincount([m.frame for m in self.moments], [m.steps for m in self.moments])
         steps = alone = shared = 0.0
         for m, coarse in zip(self.moments, steadied([moment.seconds for moment in self.moments])):
-            look, particles = self._nearest_look(m.frame), m.particles * self.ratio
-            # What the last frame of the trial does is what those do that it did not reach.
-            times = m.steps * (1 + frames - last if m.frame == last else 1)
-            steps += times
-            alone += times * (coarse + look.frame_seconds(particles) / in_frame[m.frame])
-            shared += times * (look.step_seconds(coarse, particles) - coarse)
-        pictures = START + self.picture * frames / self.scene.output.preview_every if self.picture else 0.0
+            look, now = self._nearest_look(m.frame), m.particles * self.ratio
+            later = [(frames - last, now + 0.5 * poured)] if m.frame == last else []
+            for times, particles in [(1, now), *later]:
+                count = times * m.steps
+                steps += count
+                alone += count * (coarse + look.frame_seconds(particles) / in_frame[m.frame])
+                shared += count * (look.step_seconds(coarse, particles) - coarse)
+        pictures = self.picture * frames / self.scene.output.preview_every
+        pictures += START if self.picture > SLOW_PICTURE else 0.0
         gain = 1.0 + GAIN * (min(cores, 4) - 1)
         seconds = START + max(alone + shared / gain, (alone + shared + pictures) / cores)
         factor = FACTOR if last >= frames else FACTOR * UNSEEN
-        return RunTime(round(steps), seconds, START + alone + shared + pictures, factor, cores)
+        return RunTime(round(steps), float(seconds), float(START + alone + shared + pictures), factor, cores)
+
+    def _poured_later(self) -> float:
+        """Particles that the run will have gained when it ends, beyond what the trial has seen."""
+        seen = self.moments[-1].particles * self.ratio
+        return max(estimate(self.scene)["particles"] - seen, 0.0) if self.scene.sources else 0.0
 
     def _nearest_look(self, frame: int) -> Look:
         nothing = Look(0, (0, 0), (0.0, 0.0), (0.0, 0.0))
