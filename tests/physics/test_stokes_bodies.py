@@ -153,3 +153,19 @@ def test_threads_do_not_change_its_bits() -> None:
             problem.solve(velocity, SolveLimits(1e-5, 200))
         found.append((*velocity, problem.viscous.bodies.velocity.copy()))
     assert all(np.array_equal(u, v) for u, v in zip(*found))
+
+
+@pytest.mark.parametrize("diffusion", [0.1, 100.0])
+def test_a_floating_body_rests_where_archimedes_says(diffusion: float) -> None:
+    """Half as heavy as the liquid, half under its surface; deeper it rises, higher it sinks."""
+    speeds = []
+    for depth in (0.0, 0.06, -0.06):
+        problem = tank([0.5 * LIQUID], diffusion, CENTRES[0][1] + depth)
+        velocity = GRID.staggered()
+        velocity[1][:] = -1.0  # g dt
+        problem.viscous.bodies.velocity[0, 1] = -1.0
+        _, stats = problem.solve(velocity, SolveLimits(1e-6, 300))
+        assert stats.converged
+        speeds.append(float(problem.viscous.bodies.velocity[0, 1]))
+    assert speeds[1] > 0.0 > speeds[2]
+    assert abs(speeds[0]) < 0.1 * min(speeds[1], -speeds[2])
