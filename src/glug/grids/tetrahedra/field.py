@@ -1,10 +1,10 @@
 """The velocity between the faces of a mesh of simplices.
 
 Every cell has the vector that fits the velocities of its open faces best (closed ones would hold the liquid that slips
-along them), every vertex the mean of the cells around it, every face the mean of its two cells with its own velocity
-along its normal. In between the field is linear in the parts of a simplex that its middle, the middle of a face and an
-edge span: with barycentric coordinates in ascending order a <= b <= c <= d (a <= b <= c in 2D) the weights are 4 a of
-the cell, 3 (b - a) of the face, c - b and d - b of the vertices. Constants are kept exactly.
+along them), every vertex the value of the linear function through the cells around it, every face the mean of its two
+cells with its own velocity along its normal. In between the field is linear in the parts of a simplex that its middle,
+the middle of a face and an edge span: with barycentric coordinates in ascending order a <= b <= c <= d (a <= b <= c in
+2D) the weights are 4 a of the cell, 3 (b - a) of the face, c - b and d - b of the vertices.
 """
 
 from __future__ import annotations
@@ -44,10 +44,6 @@ class Surroundings:
         return start, np.argsort(cell_of, kind="stable").astype(np.int32)
 
     @cached_property
-    def volume(self) -> np.ndarray:
-        return self.mesh.simplices.circumcentres()[1]
-
-    @cached_property
     def face_of(self) -> np.ndarray:
         """The face opposite every corner of a simplex, negative where there is none between cells."""
         simplices, (first, corner) = self.mesh.simplices, self.mesh.side
@@ -56,6 +52,13 @@ class Surroundings:
         found[first, corner] = np.arange(len(first), dtype=np.int32)
         found[second, (simplices.across[second] == first[:, None]).argmax(axis=1)] = found[first, corner]
         return found
+
+    @cached_property
+    def centre(self) -> np.ndarray:
+        """The barycentric coordinates of its cell's pressure in every simplex."""
+        simplices, out = self.mesh.simplices, np.empty(self.mesh.simplices.corners.shape)
+        kernels.centre_parts(simplices.points, simplices.corners, self.mesh.cell_of, self.mesh.cell_position, out)
+        return out
 
     @cached_property
     def seeds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -82,22 +85,36 @@ class Surroundings:
         return found
 
     def field(self, u: np.ndarray, used: np.ndarray) -> VelocityField:
-        """The field of velocities of the faces, of which some are used; continued beyond them."""
-        mesh, cells = self.mesh, len(self.mesh.cell_volume)
+        """The field of velocities of the faces, of which some are used; continued beyond them.
+
+        A second fit knows how the velocity changes between the pressures and the faces, from the vertices of the first.
+        """
+        mesh, simplices, cells = self.mesh, self.mesh.simplices, len(self.mesh.cell_volume)
+        shape = simplices.points, simplices.corners, simplices.across, mesh.side, mesh.cell_of, self.centre
+        bend, at_face = np.zeros((2, len(mesh.area))), np.empty((len(mesh.area), 3))
         vector, known = np.zeros((cells, 3)), np.zeros(cells, np.bool_)
-        kernels.fit_cells(self.start, self.face, mesh.face_normal, u, used, vector, known)
-        vertex, found = np.zeros((len(mesh.simplices.points), 3)), np.zeros(len(mesh.simplices.points), np.bool_)
+        vertex, found = np.zeros((len(simplices.points), 3)), np.zeros(len(simplices.points), np.bool_)
+        for bent in (False, True):
+            if bent:
+                kernels.bend_of_faces(*shape, mesh.face_position, mesh.face_normal, vertex, found, bend)
+            kernels.fit_cells(self.start, self.face, mesh.beside, mesh.face_normal, u, bend, used, vector, known)
+            self._to_vertices(vector, known, True, vertex, found)
         trusted = known
-        for layer in range(REACH + 1):
-            kernels.vertex_means(*self.of_vertices, mesh.cell_of, self.volume, vector, known, vertex, found)
-            if layer < REACH:
-                now = np.empty_like(known)
-                kernels.cell_means(*self.of_cells, mesh.simplices.corners, vertex, found, vector, known, now)
-                known = now
-                trusted = known if layer == 0 else trusted
-        at_face = np.empty((len(mesh.area), 3))
-        kernels.face_vectors(mesh.beside, mesh.face_normal, u, used, vector, at_face)
-        return VelocityField(self, vector, vertex, at_face, trusted)
+        for layer in range(REACH):
+            now = np.empty_like(known)
+            kernels.cell_means(*self.of_cells, simplices.corners, vertex, found, vector, known, now)
+            known, trusted = now, now if layer == 0 else trusted
+            self._to_vertices(vector, known, False, vertex, found)
+        faces = mesh.face_position, mesh.face_normal, u, used
+        kernels.face_vectors(*shape, *faces, vertex, found, vector, at_face)
+        return VelocityField(self, vector, vertex, found, at_face, trusted)
+
+    def _to_vertices(
+        self, vector: np.ndarray, known: np.ndarray, fresh: bool, vertex: np.ndarray, found: np.ndarray
+    ) -> None:
+        mesh = self.mesh
+        given = mesh.cell_of, mesh.cell_position, vector, known, fresh
+        kernels.vertex_means(mesh.simplices.points, *self.of_vertices, *given, vertex, found)
 
 
 @dataclass(frozen=True)
@@ -107,6 +124,7 @@ class VelocityField:
     around: Surroundings
     cell: np.ndarray
     vertex: np.ndarray
+    found: np.ndarray  # the vertices that have one
     face: np.ndarray
     trusted: np.ndarray  # the cells whose own faces or neighbours give it
 
@@ -117,7 +135,7 @@ class VelocityField:
         for axis in grid.axes:
             origin = grid.corner + grid.dx * np.array(FACES[axis])
             mesh_of = simplices.points, simplices.corners, simplices.across, seeds, corner, a.width, a.mesh.cell_of
-            field = a.face_of, self.vertex, self.face, self.cell, self.trusted
+            field = a.face_of, a.centre, self.vertex, self.found, self.face, self.cell, self.trusted
             kernels.sample_component(*mesh_of, *field, origin, grid.dx, axis, wanted[axis], velocity[axis])
 
 
