@@ -10,6 +10,7 @@ from glug.jit import kernel, prange
 RANK = 0.02  # least determinant of the mean of n n', over that of directions spread evenly
 INSIDE = -1e-9
 MOST_STEPS = 4000  # of a walk
+RUN = 1024  # cells, vertices or faces that share scratch memory
 
 
 @kernel(inline=True)
@@ -38,31 +39,35 @@ def fit_cells(start, face, beside, normal, u, bend, used, vector, known):
     `bend` (2, faces) is by how much the velocity along n differs at the face from that at the pressures of its cells.
     """
     dim = normal.shape[1]
-    for c in prange(len(start) - 1):
-        s, r, out = np.zeros(6), np.zeros(3), np.zeros(3)
-        count = 0
-        for o in range(start[c], start[c + 1]):
-            f = face[o]
-            if not used[f]:
-                continue
-            count += 1
-            along = u[f] - (bend[0, f] if beside[0, f] == c else bend[1, f])
-            for a in range(dim):
-                r[a] += normal[f, a] * along
-                s[a] += normal[f, a] * normal[f, a]
-                if dim == 3 or a == 0:
-                    s[3 + a] += normal[f, a] * normal[f, (a + 1) % dim]
-        spread = (count / dim) ** dim if count > 0 else 1.0
-        known[c] = solve_symmetric(s, r, dim, out) > RANK * spread
-        for a in range(3):
-            vector[c, a] = out[a] if known[c] else 0.0
+    cells = len(start) - 1
+    for run in prange((cells + RUN - 1) // RUN):
+        s, r, out = np.empty(6), np.empty(3), np.empty(3)
+        for c in range(run * RUN, min(cells, (run + 1) * RUN)):
+            s[:], r[:], out[:] = 0.0, 0.0, 0.0
+            count = 0
+            for o in range(start[c], start[c + 1]):
+                f = face[o]
+                if not used[f]:
+                    continue
+                count += 1
+                along = u[f] - (bend[0, f] if beside[0, f] == c else bend[1, f])
+                for a in range(dim):
+                    r[a] += normal[f, a] * along
+                    s[a] += normal[f, a] * normal[f, a]
+                    if dim == 3 or a == 0:
+                        s[3 + a] += normal[f, a] * normal[f, (a + 1) % dim]
+            spread = (count / dim) ** dim if count > 0 else 1.0
+            known[c] = solve_symmetric(s, r, dim, out) > RANK * spread
+            for a in range(3):
+                vector[c, a] = out[a] if known[c] else 0.0
 
 
 @kernel(inline=True)
-def regress(points, v, around, first, last, cell_of, position, vector, mean, middle, out):
+def regress(points, v, around, first, last, cell_of, position, vector, mean, middle, scratch, out):
     """out = what the linear function that fits the cells around vertex v best has there; false if they are flat."""
     dim = points.shape[1]
-    s, r, w, e = np.zeros(6), np.zeros((3, 3)), np.zeros(3), np.zeros(3)
+    s, r, w, e = scratch[0], scratch[1:4], scratch[4], scratch[5]
+    scratch[:] = 0.0
     size = 0.0
     for o in range(first, last):
         c = cell_of[around[o]]
@@ -85,34 +90,39 @@ def regress(points, v, around, first, last, cell_of, position, vector, mean, mid
 
 
 @kernel(parallel=True)
-def vertex_means(points, start, around, cell_of, position, vector, known, at_vertex, found):
+def vertex_means(points, start, around, cell_of, position, vector, known, fresh, at_vertex, found):
     """The vector of every vertex: of the linear function between the cells around it, or their mean at the border.
 
-    The vector of a cell is at its pressure: there it is exact for rotations, whatever the cell's shape.
+    The vector of a cell is at its pressure: there it is exact for rotations, whatever the cell's shape. What vertices
+    have already stays unless all are to be `fresh`.
     """
-    dim = points.shape[1]
-    for v in prange(len(start) - 1):
-        count, mean, middle, out = 0, np.zeros(3), np.zeros(3), np.zeros(3)
-        for o in range(start[v], start[v + 1]):
-            c = cell_of[around[o]]
-            if known[c]:
-                count += 1
-                for a in range(dim):
-                    mean[a] += vector[c, a]
-                    middle[a] += position[c, a]
-        found[v] = count > 0
-        if count == 0:
-            continue
-        for a in range(3):
-            mean[a] /= count
-            middle[a] /= count
-            at_vertex[v, a] = mean[a]
-        first, last = start[v], start[v + 1]
-        if count == last - first and regress(
-            points, v, around, first, last, cell_of, position, vector, mean, middle, out
-        ):
+    dim, vertices = points.shape[1], len(start) - 1
+    for run in prange((vertices + RUN - 1) // RUN):
+        mean, middle, out, scratch = np.empty(3), np.empty(3), np.empty(3), np.empty((6, 6))
+        for v in range(run * RUN, min(vertices, (run + 1) * RUN)):
+            if found[v] and not fresh:
+                continue
+            first, last, count = start[v], start[v + 1], 0
+            mean[:], middle[:], out[:] = 0.0, 0.0, 0.0
+            for o in range(first, last):
+                c = cell_of[around[o]]
+                if known[c]:
+                    count += 1
+                    for a in range(dim):
+                        mean[a] += vector[c, a]
+                        middle[a] += position[c, a]
+            found[v] = count > 0
+            if count == 0:
+                continue
             for a in range(3):
-                at_vertex[v, a] = out[a]
+                mean[a] /= count
+                middle[a] /= count
+                at_vertex[v, a] = mean[a]
+            if count == last - first and regress(
+                points, v, around, first, last, cell_of, position, vector, mean, middle, scratch, out
+            ):
+                for a in range(3):
+                    at_vertex[v, a] = out[a]
 
 
 @kernel(parallel=True)
@@ -139,30 +149,31 @@ def cell_means(start, members, corners, at_vertex, found, vector, known, now):
 @kernel(inline=True)
 def parts_of(points, corners, p, part):
     """Barycentric coordinates of p."""
-    dim = points.shape[1]
-    e, d = np.empty((3, 3)), np.empty(3)
-    for k in range(dim):
-        d[k] = p[k] - points[corners[0], k]
-        for a in range(dim):
-            e[k, a] = points[corners[k + 1], a] - points[corners[0], a]
-    if dim == 2:
-        det = e[0, 0] * e[1, 1] - e[0, 1] * e[1, 0]
-        part[1] = (d[0] * e[1, 1] - d[1] * e[1, 0]) / det
-        part[2] = (e[0, 0] * d[1] - e[0, 1] * d[0]) / det
+    o = corners[0]
+    ax, ay = points[corners[1], 0] - points[o, 0], points[corners[1], 1] - points[o, 1]
+    bx, by = points[corners[2], 0] - points[o, 0], points[corners[2], 1] - points[o, 1]
+    px, py = p[0] - points[o, 0], p[1] - points[o, 1]
+    if points.shape[1] == 2:
+        det = ax * by - ay * bx
+        part[1], part[2] = (px * by - py * bx) / det, (ax * py - ay * px) / det
         part[0] = 1.0 - part[1] - part[2]
         return
-    det = 0.0
-    part[1] = part[2] = part[3] = 0.0
-    for a in range(3):
-        b, c = (a + 1) % 3, (a + 2) % 3
-        cross = e[1, b] * e[2, c] - e[1, c] * e[2, b]
-        det += e[0, a] * cross
-        part[1] += d[a] * cross
-        part[2] += d[a] * (e[2, b] * e[0, c] - e[2, c] * e[0, b])
-        part[3] += d[a] * (e[0, b] * e[1, c] - e[0, c] * e[1, b])
-    for k in range(1, 4):
-        part[k] /= det
+    az, bz, pz = points[corners[1], 2] - points[o, 2], points[corners[2], 2] - points[o, 2], p[2] - points[o, 2]
+    cx, cy = points[corners[3], 0] - points[o, 0], points[corners[3], 1] - points[o, 1]
+    cz = points[corners[3], 2] - points[o, 2]
+    ux, uy, uz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
+    det = ax * ux + ay * uy + az * uz
+    part[1] = (px * ux + py * uy + pz * uz) / det
+    part[2] = (px * (cy * az - cz * ay) + py * (cz * ax - cx * az) + pz * (cx * ay - cy * ax)) / det
+    part[3] = (px * (ay * bz - az * by) + py * (az * bx - ax * bz) + pz * (ax * by - ay * bx)) / det
     part[0] = 1.0 - part[1] - part[2] - part[3]
+
+
+@kernel(parallel=True)
+def centre_parts(points, corners, cell_of, position, out):
+    """The barycentric coordinates of its cell's pressure in every simplex."""
+    for t in prange(corners.shape[0]):
+        parts_of(points, corners[t], position[cell_of[t]], out[t])
 
 
 @kernel(inline=True)
@@ -213,22 +224,21 @@ def add_to(out, weight, row):
 
 
 @kernel(inline=True)
-def shift_to(points, corners, t, cell, position, at_vertex, found, part, sign, out):
+def shift_to(corners, t, centre, at_vertex, found, part, sign, out):
     """Add to out what the linear function of a simplex's vertices changes by from its pressure to `part`, times `sign`.
 
-    Nothing where a vertex has no vector.
+    `centre` has the coordinates of the pressure. Nothing where a vertex has no vector.
     """
-    k, from_ = corners.shape[1], np.empty(4)
+    k = corners.shape[1]
     for i in range(k):
         if not found[corners[t, i]]:
             return
-    parts_of(points, corners[t], position[cell], from_)
     for i in range(k):
-        add_to(out, sign * (part[i] - from_[i]), at_vertex[corners[t, i]])
+        add_to(out, sign * (part[i] - centre[t, i]), at_vertex[corners[t, i]])
 
 
 @kernel(inline=True)
-def between(points, corners, t, part, face_of, position, at_vertex, found, at_face, vector, cell, out):
+def between(corners, t, part, face_of, centre, at_vertex, found, at_face, vector, cell, middle, out):
     """Linear in the parts of a simplex between its middle, the middle of a face, and an edge of it."""
     k = corners.shape[1]
     low = 0
@@ -240,7 +250,7 @@ def between(points, corners, t, part, face_of, position, at_vertex, found, at_fa
         if i != low and (second < 0 or part[i] < part[second]):
             second = i
     out[0] = out[1] = out[2] = 0.0
-    f, middle = face_of[t, low], np.empty(4)
+    f = face_of[t, low]
     inner = k * part[low]
     if f >= 0:
         add_to(out, (k - 1) * (part[second] - part[low]), at_face[f])
@@ -249,61 +259,67 @@ def between(points, corners, t, part, face_of, position, at_vertex, found, at_fa
         add_to(out, weight, vector[cell])
         for i in range(k):
             middle[i] = 0.0 if i == low else 1.0 / (k - 1)
-        shift_to(points, corners, t, cell, position, at_vertex, found, middle, weight, out)
+        shift_to(corners, t, centre, at_vertex, found, middle, weight, out)
     add_to(out, inner, vector[cell])
     for i in range(k):
         middle[i] = 1.0 / k
-    shift_to(points, corners, t, cell, position, at_vertex, found, middle, inner, out)
+    shift_to(corners, t, centre, at_vertex, found, middle, inner, out)
     for i in range(k):
         if i != low and i != second:
             add_to(out, part[i] - part[second], at_vertex[corners[t, i]])
 
 
 @kernel(parallel=True)
-def bend_of_faces(points, corners, across, side, cell_of, position, face_position, normal, at_vertex, found, bend):
+def bend_of_faces(points, corners, across, side, cell_of, centre, face_position, normal, at_vertex, found, bend):
     """bend = n . (what the linear function of the vertices changes by from the pressure to the face), on both sides."""
     dim = normal.shape[1]
-    for f in prange(side.shape[1]):
-        part = np.empty(4)
-        for which in range(2):
-            t, out = side[0, f] if which == 0 else across[side[0, f], side[1, f]], np.zeros(3)
-            parts_of(points, corners[t], face_position[f], part)
-            shift_to(points, corners, t, cell_of[t], position, at_vertex, found, part, 1.0, out)
-            along = 0.0
-            for a in range(dim):
-                along += normal[f, a] * out[a]
-            bend[which, f] = along
+    faces = side.shape[1]
+    for run in prange((faces + RUN - 1) // RUN):
+        part, out = np.empty(4), np.empty(3)
+        for f in range(run * RUN, min(faces, (run + 1) * RUN)):
+            for which in range(2):
+                t = side[0, f] if which == 0 else across[side[0, f], side[1, f]]
+                out[0] = out[1] = out[2] = 0.0
+                parts_of(points, corners[t], face_position[f], part)
+                shift_to(corners, t, centre, at_vertex, found, part, 1.0, out)
+                along = 0.0
+                for a in range(dim):
+                    along += normal[f, a] * out[a]
+                bend[which, f] = along
 
 
 @kernel(parallel=True)
 def face_vectors(
-    points, corners, across, side, cell_of, position, face_position, normal, u, used, at_vertex, found, vector, out
+    points, corners, across, side, cell_of, centre, face_position, normal, u, used, at_vertex, found, vector, out
 ):
     """The vector in the middle of every face: the mean of what its two cells have there.
 
     Where the face is used, with its own velocity along its normal, at the place of the velocity.
     """
     dim = normal.shape[1]
-    for f in prange(side.shape[1]):
-        part, there = np.empty(4), np.zeros(3)
-        out[f, 0] = out[f, 1] = out[f, 2] = 0.0
-        for which in range(2):
-            t = side[0, f] if which == 0 else across[side[0, f], side[1, f]]
-            cell = cell_of[t]
-            add_to(there, 0.5, vector[cell])
-            add_to(out[f], 0.5, vector[cell])
-            parts_of(points, corners[t], face_position[f], part)
-            shift_to(points, corners, t, cell, position, at_vertex, found, part, 0.5, there)
-            for k in range(dim + 1):
-                opposite = k == side[1, f] if which == 0 else across[t, k] == side[0, f]
-                part[k] = 0.0 if opposite else 1.0 / dim
-            shift_to(points, corners, t, cell, position, at_vertex, found, part, 0.5, out[f])
-        if used[f]:
-            along = u[f]
-            for a in range(dim):
-                along -= normal[f, a] * there[a]
-            for a in range(dim):
-                out[f, a] += along * normal[f, a]
+    faces = side.shape[1]
+    for run in prange((faces + RUN - 1) // RUN):
+        part, there = np.empty(4), np.empty(3)
+        for f in range(run * RUN, min(faces, (run + 1) * RUN)):
+            there[:] = 0.0
+            out[f, 0] = out[f, 1] = out[f, 2] = 0.0
+            for which in range(2):
+                t = side[0, f] if which == 0 else across[side[0, f], side[1, f]]
+                cell = cell_of[t]
+                add_to(there, 0.5, vector[cell])
+                add_to(out[f], 0.5, vector[cell])
+                parts_of(points, corners[t], face_position[f], part)
+                shift_to(corners, t, centre, at_vertex, found, part, 0.5, there)
+                for k in range(dim + 1):
+                    opposite = k == side[1, f] if which == 0 else across[t, k] == side[0, f]
+                    part[k] = 0.0 if opposite else 1.0 / dim
+                shift_to(corners, t, centre, at_vertex, found, part, 0.5, out[f])
+            if used[f]:
+                along = u[f]
+                for a in range(dim):
+                    along -= normal[f, a] * there[a]
+                for a in range(dim):
+                    out[f, a] += along * normal[f, a]
 
 
 @kernel(parallel=True)
@@ -316,7 +332,7 @@ def sample_component(
     width,
     cell_of,
     face_of,
-    position,
+    centre,
     at_vertex,
     found,
     at_face,
@@ -331,7 +347,7 @@ def sample_component(
     """out = a component of the field at the samples of a lattice from `origin` on, where `mask` is set."""
     dim = points.shape[1]
     for i in prange(out.shape[0]):
-        p, part, value = np.zeros(3), np.empty(4), np.empty(3)
+        p, part, middle, value = np.zeros(3), np.empty(4), np.empty(4), np.empty(3)
         last = -1
         for j in range(out.shape[1]):
             for k in range(out.shape[2]):
@@ -344,7 +360,7 @@ def sample_component(
                 if not trusted[cell_of[last]]:
                     continue
                 cell = cell_of[last]
-                between(points, corners, last, part, face_of, position, at_vertex, found, at_face, vector, cell, value)
+                between(corners, last, part, face_of, centre, at_vertex, found, at_face, vector, cell, middle, value)
                 out[i, j, k] = value[axis]
 
 
