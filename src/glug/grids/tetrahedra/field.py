@@ -90,11 +90,7 @@ class Surroundings:
         A second fit knows how the velocity changes between the pressures and the faces, from the vertices of the first.
         """
         mesh, simplices, cells = self.mesh, self.mesh.simplices, len(self.mesh.cell_volume)
-<<<<<<< HEAD
-        shape = simplices.points, simplices.corners, simplices.across, mesh.side, mesh.cell_of, mesh.cell_position
-=======
         shape = simplices.points, simplices.corners, simplices.across, mesh.side, mesh.cell_of, self.centre
->>>>>>> main
         bend, at_face = np.zeros((2, len(mesh.area))), np.empty((len(mesh.area), 3))
         vector, known = np.zeros((cells, 3)), np.zeros(cells, np.bool_)
         vertex, found = np.zeros((len(simplices.points), 3)), np.zeros(len(simplices.points), np.bool_)
@@ -102,36 +98,22 @@ class Surroundings:
             if bent:
                 kernels.bend_of_faces(*shape, mesh.face_position, mesh.face_normal, vertex, found, bend)
             kernels.fit_cells(self.start, self.face, mesh.beside, mesh.face_normal, u, bend, used, vector, known)
-<<<<<<< HEAD
-            self._to_vertices(vector, known, vertex, found)
-=======
             self._to_vertices(vector, known, True, vertex, found)
->>>>>>> main
         trusted = known
         for layer in range(REACH):
             now = np.empty_like(known)
             kernels.cell_means(*self.of_cells, simplices.corners, vertex, found, vector, known, now)
             known, trusted = now, now if layer == 0 else trusted
-<<<<<<< HEAD
-            self._to_vertices(vector, known, vertex, found)
-=======
             self._to_vertices(vector, known, False, vertex, found)
->>>>>>> main
         faces = mesh.face_position, mesh.face_normal, u, used
         kernels.face_vectors(*shape, *faces, vertex, found, vector, at_face)
         return VelocityField(self, vector, vertex, found, at_face, trusted)
 
-<<<<<<< HEAD
-    def _to_vertices(self, vector: np.ndarray, known: np.ndarray, vertex: np.ndarray, found: np.ndarray) -> None:
-        mesh = self.mesh
-        given = mesh.cell_of, mesh.cell_position, vector, known
-=======
     def _to_vertices(
         self, vector: np.ndarray, known: np.ndarray, fresh: bool, vertex: np.ndarray, found: np.ndarray
     ) -> None:
         mesh = self.mesh
         given = mesh.cell_of, mesh.cell_position, vector, known, fresh
->>>>>>> main
         kernels.vertex_means(mesh.simplices.points, *self.of_vertices, *given, vertex, found)
 
 
@@ -153,11 +135,7 @@ class VelocityField:
         for axis in grid.axes:
             origin = grid.corner + grid.dx * np.array(FACES[axis])
             mesh_of = simplices.points, simplices.corners, simplices.across, seeds, corner, a.width, a.mesh.cell_of
-<<<<<<< HEAD
-            field = a.face_of, a.mesh.cell_position, self.vertex, self.found, self.face, self.cell, self.trusted
-=======
             field = a.face_of, a.centre, self.vertex, self.found, self.face, self.cell, self.trusted
->>>>>>> main
             kernels.sample_component(*mesh_of, *field, origin, grid.dx, axis, wanted[axis], velocity[axis])
 
 
