@@ -45,7 +45,7 @@ from glug.solvers.stats import SolveStats
 
 ROUNDING = 1e-7  # of a float32
 LEAST_FULL = 0.5  # liquid fraction of a cell whose centre is just inside the liquid
-PATIENCE = 60  # iterations after which a preconditioner is given up for the next
+PATIENCE = 120  # iterations, two bases, after which a preconditioner is given up for the next
 Precondition = Callable[[Vector, Vector], None]
 
 
