@@ -48,12 +48,11 @@ def test_material_needs_a_named_one():
         load(CUBE | {"liquids": {"water": {"density": 1000, "viscosity": 0, "surface_tension": "material"}}})
 
 
-def test_a_mesh_without_tension_is_refused():
+@pytest.mark.parametrize("mesh", ["tetrahedra", "octree"])
+def test_a_mesh_without_tension_is_refused(mesh):
+    water = {"density": 1000.0, "viscosity": 0.0, "surface_tension": 0.07}
     with pytest.raises(SceneError, match="surface tension needs regular cells"):
-        load(
-            CUBE
-            | {"liquids": {"water": {"material": "water", "surface_tension": 0.07}}, "solver": {"mesh": "tetrahedra"}}
-        )
+        load(CUBE | {"liquids": {"water": water}, "solver": {"mesh": mesh}, "refine": {"levels": 2}})
 
 
 def test_check_says_what_acts_and_what_is_left_out():

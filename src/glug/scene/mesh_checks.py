@@ -44,15 +44,17 @@ def check_tetrahedra(scene: Scene) -> None:
         "domain.walls": (separating, "walls of tetrahedra hold the liquid; none can be 'separating'"),
         "solids": (any(s.free for s in scene.solids), "bodies with a density need regular cells, not tetrahedra"),
         "liquids": (max(densities) > min(densities), "liquids on tetrahedra have one density"),
-        "liquids.surface_tension": (
-            any(liquid.surface_tension > 0.0 for liquid in scene.liquids.values()),
-            "surface tension needs regular cells, not tetrahedra",
-        ),
+        "liquids.surface_tension": (_pulls(scene), "surface tension needs regular cells, not tetrahedra"),
         "output.fields": (scene.output.fields, "fields are those of the regular grid; tetrahedra have their own"),
     }
     for key, (refused, reason) in refusals.items():
         if refused:
             raise fail(reason, key)
+
+
+def _pulls(scene: Scene) -> bool:
+    """Whether a liquid has surface tension."""
+    return any(liquid.surface_tension > 0.0 for liquid in scene.liquids.values())
 
 
 def check_octree(scene: Scene) -> None:
@@ -84,6 +86,7 @@ def check_octree(scene: Scene) -> None:
         (solver.pressure != "multigrid", "its pressure is solved by multigrid on the tree", "solver.pressure"),
         (_viscous(scene), "viscosity is solved on the regular grid so far; valid: 'none'", "solver.viscosity"),
         (len(scene.liquids) > 1, "it has one liquid so far", "liquids"),
+        (_pulls(scene), "surface tension needs regular cells so far", "liquids.surface_tension"),
         (any(s.density is not None for s in scene.solids), "rigid bodies are on the regular grid so far", "solids"),
         ("separating" in separating, "its walls do not let go so far", "solver.mesh"),
         (scene.heat is not None, "heat is exchanged on the regular grid so far", "heat"),
