@@ -74,6 +74,7 @@ def digest_of(module: str) -> str:
     digest = hashlib.sha256()
     compiler = PACKAGE / COMPILER
     for path in sorted(_sources(Path(module)) | ({compiler} if compiler.exists() else set())):
+        digest.update(str(path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.name).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

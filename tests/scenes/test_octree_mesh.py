@@ -138,12 +138,20 @@ def test_the_stages_of_a_tree_are_its_own():
     assert "adapt" in names and "keep_momentum" not in names
 
 
+PADDLE = {
+    "name": "paddle",
+    "shape": {"kind": "box", "lower": [0.1, 0.1, 0.1], "upper": [0.2, 0.2, 0.2]},
+    "motion": {"kind": "linear", "velocity": [0.1, 0.0, 0.0]},
+}
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"refine.band": 3}, "refine.band.*at least 4, got 3"),
         ({"refine.levels": 7}, "refine.levels: 7 levels do not fit"),
         ({"refine.levels": 9}, "refine.levels"),
+        ({"solids": [PADDLE]}, "solids that move"),
         ({"domain.resolution": 2_200_000}, "domain.resolution"),
         ({"solver.air": "constraint"}, "solver.air.*'vacuum'"),
         ({"solver.tiles": 16}, "solver.tiles"),

@@ -5,6 +5,7 @@ import pytest
 
 import glug
 from glug.errors import InputError, SceneError
+from glug.scene.settings import PRESSURE_SOLVERS, PRESSURE_TAKES, VISCOSITY_SOLVERS
 from glug.simulation.run import run_to_folder
 from glug.simulation.stages import stages_of
 from glug.solvers.stats import SolveStats
@@ -70,6 +71,17 @@ def test_a_stage_that_is_not_there_is_named_beside_those_that_are(change):
     assert "'presure'" in message
     assert "transfer_to_grid, forces, weigh, pressure" in message
     assert "\n" not in message
+
+
+@pytest.fixture(autouse=True)
+def own_names(monkeypatch):
+    """What a test registers is forgotten after it."""
+    for names in (PRESSURE_SOLVERS, VISCOSITY_SOLVERS):
+        monkeypatch.setattr(names, "registered", [])
+    takes = dict(PRESSURE_TAKES)
+    yield
+    PRESSURE_TAKES.clear()
+    PRESSURE_TAKES.update(takes)
 
 
 def test_a_stage_reads_what_earlier_ones_wrote_and_not_what_later_ones_will():

@@ -88,6 +88,7 @@ def check_octree(scene: Scene) -> None:
         (len(scene.liquids) > 1, "it has one liquid so far", "liquids"),
         (_pulls(scene), "surface tension needs regular cells so far", "liquids.surface_tension"),
         (any(s.density is not None for s in scene.solids), "rigid bodies are on the regular grid so far", "solids"),
+        (any(s.moving for s in scene.solids), "solids that move are on the regular grid so far", "solids"),
         ("separating" in separating, "its walls do not let go so far", "solver.mesh"),
         (scene.heat is not None, "heat is exchanged on the regular grid so far", "heat"),
         (scene.output.fields, "fields are those of the regular grid so far", "output.fields"),
