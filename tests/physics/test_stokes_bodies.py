@@ -13,6 +13,7 @@ from glug.grids.regular import CENTRE, FACES, Grid, Staggered
 from glug.physics.reference.stokes import assemble_stokes, reference_stokes
 from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.stokes.saddle import StokesProblem
+from glug.physics.viscosity.solvers import ViscousFluid
 from glug.solvers.limits import SolveLimits
 
 LIQUID, N = 1000.0, 16
@@ -38,7 +39,9 @@ def problem_with(densities: list[float], diffusion: float, phi: np.ndarray, wall
     solids = [rigid_ball(str(n), CENTRES[n], (0.2, 0.12)[n]) for n in range(len(densities))]
     field = sample_solids(GRID, walls, solids, 0.0)
     inertias = [inertia(n, solid, density) for n, (solid, density) in enumerate(zip(solids, densities))]
-    return StokesProblem.build(GRID, phi, field, diffusion, bodies=RigidBodies.build(GRID, field, inertias, LIQUID))
+    return StokesProblem.build(
+        ViscousFluid(GRID, phi, field, diffusion, bodies=RigidBodies.build(GRID, field, inertias, LIQUID))
+    )
 
 
 def stirred(problem: StokesProblem, seed: int = 0) -> Staggered:

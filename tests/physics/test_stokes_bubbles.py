@@ -11,6 +11,7 @@ from glug.physics.pressure.problem import PressureProblem
 from glug.physics.reference.stokes import reference_stokes
 from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.stokes.saddle import StokesProblem
+from glug.physics.viscosity.solvers import ViscousFluid
 from glug.simulation import Simulation
 from glug.solvers.limits import SolveLimits
 from glug.studies.validate.air.honey_bubble import FACTOR, free_speed, rise
@@ -29,7 +30,7 @@ def tank(diffusion: float, *, top: float = np.inf, surface: float = 0.803, body:
     holes = [r - np.linalg.norm(x - c, axis=-1) for c, r in (((0.6, 0.5, 0.47), 0.17), ((0.2, 0.2, 0.7), 0.11))]
     phi = np.maximum.reduce([x[..., 1] - surface, *holes]).astype(np.float32)
     air = PressureProblem.build(GRID, phi, field, bodies).with_closed_air().bubbles
-    return StokesProblem.build(GRID, phi, field, diffusion, bodies=bodies).with_bubbles(air), air
+    return StokesProblem.build(ViscousFluid(GRID, phi, field, diffusion, bodies=bodies)).with_bubbles(air), air
 
 
 def stirred(problem: StokesProblem) -> Staggered:
@@ -58,7 +59,7 @@ def test_as_the_assembled_matrix_has_it_and_no_volume_is_lost(diffusion: float, 
 
 def test_without_a_pressure_they_collapse():
     problem, air = tank(10.0)
-    empty = StokesProblem.build(GRID, problem.phi, problem.viscous.solid, 10.0)
+    empty = StokesProblem.build(ViscousFluid(GRID, problem.phi, problem.viscous.solid, 10.0))
     lost = []
     for each in (problem, empty):
         velocity = GRID.staggered()
@@ -73,7 +74,7 @@ def test_liquid_rests_under_closed_air():
     field = sample_solids(GRID, Walls((0.013, 0.0, 0.007), (0.97, 1.0, 0.981)), [], 0.0)
     phi = (GRID.points(CENTRE)[..., 1] - 0.537).astype(np.float32)
     air = PressureProblem.build(GRID, phi, field).with_closed_air().bubbles
-    problem = StokesProblem.build(GRID, phi, field, 10.0).with_bubbles(air)
+    problem = StokesProblem.build(ViscousFluid(GRID, phi, field, 10.0)).with_bubbles(air)
     velocity = GRID.staggered()
     velocity[1][:] = -1.0
     problem.solve(velocity, SolveLimits(1e-6, 200))

@@ -12,6 +12,7 @@ from glug.grids.regular import Grid, copied, mapped
 from glug.physics.reference.stokes import reference_stokes
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.stokes.saddle import StokesProblem
+from glug.physics.viscosity.solvers import ViscousFluid
 from glug.solvers.limits import SolveLimits
 
 FEW = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -49,7 +50,7 @@ def test_velocities(phi: np.ndarray, solid: SolidField, seed: int, power: float,
     if moving:
         walls = mapped(lambda area: np.full_like(area, rng.normal()), solid.area)
         solid = replace(solid, velocity=walls, clear=mapped(np.ones_like, solid.area))
-    problem = StokesProblem.build(GRID, phi, solid, diffusion)
+    problem = StokesProblem.build(ViscousFluid(GRID, phi, solid, diffusion))
     fast = random_velocity(seed)
     exact = copied(fast)
     _, stats = problem.solve(fast, SolveLimits(SOLVED, 2000))
@@ -80,7 +81,7 @@ def test_velocities_of_bodies(
         )
         x = TANK.points((0.5, 0.5, 0.5))
         phi = np.maximum(x[..., 1] - surface, np.abs(x - 0.5).max(axis=-1) - 0.45).astype(np.float32)
-        problem = StokesProblem.build(TANK, phi, field, 10.0**power, bodies=bodies)
+        problem = StokesProblem.build(ViscousFluid(TANK, phi, field, 10.0**power, bodies=bodies))
         rng = np.random.default_rng(seed)
         bodies.velocity[:] = rng.normal(size=bodies.velocity.shape)
         velocity = mapped(lambda u, rng=rng: rng.normal(size=u.shape).astype(np.float32), TANK.staggered())

@@ -24,20 +24,19 @@ from functools import cached_property
 import numpy as np
 
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.solids.field import SolidField
 from glug.grids.connected import open_cells
 from glug.grids.regular import CENTRE, Grid, Staggered, lower_upper, mapped
 from glug.physics.air.bubbles import Bubbles
 from glug.physics.air.stokes import SharedPressures
 from glug.physics.pressure import kernels as pressure_kernels
 from glug.physics.pressure.components import Components, find_components
-from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.rigid.stokes import StokesBodies
 from glug.physics.stokes.levels import StokesLevel
 from glug.physics.stokes.preconditioners import BlockTriangular, Monolithic
 from glug.physics.terms import Eliminated, Term
 from glug.physics.viscosity.problem import ViscosityProblem
-from glug.physics.viscosity.weights import LEAST_MASS, Diffusion, empty_border
+from glug.physics.viscosity.solvers import ViscousFluid
+from glug.physics.viscosity.weights import LEAST_MASS, empty_border
 from glug.solvers.cg import System, Vector, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.saddle.gmres import flexible_gmres
@@ -59,17 +58,9 @@ class StokesProblem:
     shared: SharedPressures | None = None  # of bubbles; None where all air is at p = 0
 
     @classmethod
-    def build(
-        cls,
-        grid: Grid,
-        phi: np.ndarray,
-        solid: SolidField,
-        diffusion: Diffusion,
-        density: Staggered | None = None,
-        bodies: RigidBodies | None = None,
-    ) -> StokesProblem:
-        """`density` as in a viscous solve."""
-        viscous = ViscosityProblem.build(grid, phi, solid, diffusion, bodies, density=density)
+    def build(cls, fluid: ViscousFluid) -> StokesProblem:
+        """From what a viscous solve begins with."""
+        viscous, grid, phi, solid = fluid.problem(), fluid.grid, fluid.phi, fluid.solid
         cells = open_cells((phi < 0).view(np.uint8), solid.area)
         for a in range(3):  # stencils do not reach the border
             ends = np.moveaxis(cells, a, 0)

@@ -25,7 +25,7 @@ from glug.solvers.stats import SolveStats
 
 @dataclass(frozen=True)
 class ViscousFluid:
-    """What a viscous solve begins with."""
+    """What a viscous solve, or one of Stokes flow, begins with."""
 
     grid: Grid
     phi: np.ndarray  # the liquid's distance [m] at cell centres

@@ -53,7 +53,7 @@ def viscosity(context: StepContext) -> None:
 
 
 def viscous_fluid(context: StepContext) -> ViscousFluid:
-    """What the viscous solve begins with."""
+    """What a viscous solve, or one of Stokes flow, begins with."""
     setting = context.setting
     diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
     density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from glug.grids.regular import copied, mapped
+from glug.grids.regular import copied
 from glug.physics.reference.stokes import reference_stokes
 from glug.physics.stokes.saddle import StokesProblem
 from glug.physics.stokes.scene import StokesFluid, solve_stokes
 from glug.physics.tension.pressure import push, surface_pressure
 from glug.simulation.context import StepContext
-from glug.simulation.stages.solves import NOISE, cell_viscosity
+from glug.simulation.stages.solves import NOISE, cell_viscosity, viscous_fluid
 from glug.simulation.stages.transfer import fastest
 from glug.solvers.limits import SolveLimits
 
@@ -24,9 +24,7 @@ def stokes(context: StepContext) -> None:
 
 def _stokes_3d(context: StepContext) -> None:
     setting, solver = context.setting, context.setting.scene.solver
-    diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
-    density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
-    problem = StokesProblem.build(context.grid, context.phi, context.solid, diffusion, density, context.bodies)
+    problem = StokesProblem.build(viscous_fluid(context))
     if context.problem.bubbles is not None and len(context.problem.bubbles):
         problem = problem.with_bubbles(context.problem.bubbles)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))

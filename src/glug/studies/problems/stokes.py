@@ -14,6 +14,7 @@ import numpy as np
 from glug.geometry.solids.field import SolidField, sample_solids
 from glug.grids.regular import CENTRE, FACES, Grid, Staggered, mapped
 from glug.physics.stokes.saddle import StokesProblem
+from glug.physics.viscosity.solvers import ViscousFluid
 from glug.studies.problems.systems import BOX, half_full, window
 from glug.studies.problems.viscosity import coil_geometry, two_balls_geometry
 
@@ -41,7 +42,7 @@ GEOMETRIES: dict[str, Callable[[int], Geometry]] = {
 
 def problem(case: str, n: int, diffusion: float) -> StokesProblem:
     """The case on n cells along a side; `diffusion` is mu dt / (rho dx^2) where the liquid is thickest."""
-    return StokesProblem.build(*GEOMETRIES[case](n), thickness(case, n, diffusion))
+    return StokesProblem.build(ViscousFluid(*GEOMETRIES[case](n), thickness(case, n, diffusion)))
 
 
 def thickness(case: str, n: int, diffusion: float) -> np.ndarray | float:

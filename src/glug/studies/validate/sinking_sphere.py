@@ -22,6 +22,7 @@ from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.stokes.saddle import StokesProblem
 from glug.physics.velocity import LiquidSurroundings
 from glug.physics.viscosity.problem import ViscosityProblem
+from glug.physics.viscosity.solvers import ViscousFluid
 from glug.solvers.limits import SolveLimits
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
@@ -125,7 +126,9 @@ def settled_speed_at_once(cells: int, step: float) -> float:
     velocity, time_unit = grid.staggered(), RADIUS**2 * DENSITY / VISCOSITY
     for length, each in ((WARM_UP, COARSE * step), (LENGTH, step)):
         dt = each * time_unit
-        problem = StokesProblem.build(grid, phi, field, VISCOSITY * dt / (DENSITY * grid.dx**2), bodies=bodies)
+        problem = StokesProblem.build(
+            ViscousFluid(grid, phi, field, VISCOSITY * dt / (DENSITY * grid.dx**2), bodies=bodies)
+        )
         for _ in range(max(LEAST_STEPS, int(np.ceil(length / each)))):
             bodies.velocity[0, 1] -= GRAVITY * (1.0 - DENSITY / BALL) * dt
             problem.solve(velocity, SolveLimits(1e-5, 500, 1e-6 * stokes_speed()))

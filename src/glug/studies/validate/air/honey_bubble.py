@@ -16,6 +16,7 @@ from glug.grids.regular import CENTRE, Grid
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.reference.bubbles import centroid_velocity
 from glug.physics.stokes.saddle import StokesProblem
+from glug.physics.viscosity.solvers import ViscousFluid
 from glug.solvers.limits import SolveLimits
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
@@ -46,7 +47,7 @@ def rise(cells: int) -> tuple[float, float]:
     dt = STEP * RADIUS**2 * DENSITY / VISCOSITY
     assert air.bubbles is not None
     diffusion = VISCOSITY * dt / (DENSITY * dx**2)
-    problem = StokesProblem.build(grid, phi, field, diffusion).with_bubbles(air.bubbles)
+    problem = StokesProblem.build(ViscousFluid(grid, phi, field, diffusion)).with_bubbles(air.bubbles)
     velocity = grid.staggered()
     for _ in range(STEPS):
         velocity[1][:] -= np.float32(GRAVITY * dt)

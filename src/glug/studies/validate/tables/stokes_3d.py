@@ -36,6 +36,7 @@ from glug.physics.reference.stokes import reference_stokes
 from glug.physics.stokes.problem import stokes_problem
 from glug.physics.stokes.saddle import StokesProblem
 from glug.physics.variational import Solution
+from glug.physics.viscosity.solvers import ViscousFluid
 from glug.solvers.limits import SolveLimits
 from glug.studies.problems.manufactured import MU, centred_grid
 from glug.studies.problems.systems import StillBall
@@ -167,7 +168,7 @@ class Scene(Ball):
         ball = StillBall((0.0, 0.0, 0.0), INNER)
         solid = sample_solids(grid, Walls((-np.inf,) * 3, (np.inf,) * 3), [ball], 0.0)
         phi = (np.linalg.norm(grid.points(CENTRE), axis=-1) - OUTER).astype(np.float32)
-        problem = StokesProblem.build(grid, phi, solid, MU / grid.dx**2)
+        problem = StokesProblem.build(ViscousFluid(grid, phi, solid, MU / grid.dx**2))
         u, v, w = (part.astype(np.float32) for part in self.operators.split(u_star, self.operators.faces))
         if self.assembled:
             q, _ = reference_stokes(problem, (u, v, w))
