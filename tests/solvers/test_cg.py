@@ -8,7 +8,7 @@ import pytest
 from glug.errors import SolverError
 from glug.grids.blocks import active_blocks
 from glug.jit import threads
-from glug.solvers.cg import Diagonal, Vector, conjugate_gradients, largest
+from glug.solvers.cg import Diagonal, Vector, conjugate_gradients, largest, solve_with_fallback, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
@@ -223,3 +223,19 @@ def test_the_largest_sample_of_a_float64_field_is_refused():
     assert largest(field, system.blocks) == 0.25
     with pytest.raises(TypeError, match="float32"):
         largest((field[0].astype(np.float64),), system.blocks)
+
+
+def impossible():
+    raise SolverError("the coarsest grid of multigrid is not positive")
+
+
+def test_a_preconditioner_that_cannot_be_made_gives_way_to_the_next():
+    system = Diffusion.build()
+    b = (np.where(system.mask[0] > 0, 1.0, 0.0).astype(np.float32),)
+    x = zeros_like(system, np.float64)
+    stats = solve_with_fallback(
+        system, [impossible, lambda: Diagonal(system.mask, system.blocks)], b, x, SolveLimits(1e-5, 500)
+    )
+    assert stats.converged and system.true_residual(b, x) < 1e-5
+    with pytest.raises(SolverError):
+        solve_with_fallback(system, [impossible], b, x, SolveLimits(1e-5, 500))

@@ -159,8 +159,8 @@ def solve_with_fallback(
     patience: Sequence[int] = (PATIENCE, PATIENCE),
 ) -> SolveStats:
     """`conjugate_gradients` with the first preconditioner, made when it is needed; if that has not converged after its
-    number in `patience` of iterations or turns out not to be positive, on with the next. The last may take
-    all that `limits` allow.
+    number in `patience` of iterations, turns out not to be positive or cannot be made, on with the next. The last may
+    take all that `limits` allow.
     """
     begin = time.perf_counter()
     iterations, setup = 0, 0.0
@@ -168,9 +168,15 @@ def solve_with_fallback(
         for n, make in enumerate(preconditioners):
             start = time.perf_counter()
             preconditioner = None  # frees the one before
-            preconditioner = make()
-            setup += time.perf_counter() - start
             last = n == len(preconditioners) - 1
+            try:
+                preconditioner = make()
+            except SolverError:  # a coarse matrix that is not positive
+                if last:
+                    raise
+                continue
+            finally:
+                setup += time.perf_counter() - start
             own = limits if last else limits.within(patience[n])
             stats = conjugate_gradients(system, preconditioner, b, x, own, residuals)
             iterations += stats.iterations
