@@ -17,6 +17,8 @@ def active_blocks(active: np.ndarray) -> np.ndarray:
 
     Blocks run over i0 .. i0 + TILE, j0 .. j0 + TILE and k0 .. k1 of the window, in whole tiles.
     """
+    if active.dtype.kind == "f":
+        active = (active != 0.0).view(np.uint8)
     found = np.empty([-(-n // TILE) for n in active.shape], np.bool_)
     kernels.active_tiles(active, TILE, found)
     blocks = np.zeros((kernels_blocks.count_runs(found), HEAD + 2 * TILE * TILE), np.int32)

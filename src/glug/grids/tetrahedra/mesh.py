@@ -24,6 +24,7 @@ COINCIDENT = 1e-6  # of a face's width: circumcentres that are nearer to each ot
 FLAT = 2.0  # of the median radius: circumscribed balls at the border of scattered points that are larger are dropped
 CHUNKS = 8  # of simplices that are counted at once
 MOST_PASSES = 40  # of flips
+SLIVER = 1e-6  # of a control volume: what is less would be a row of rounding in a matrix
 
 
 @dataclass(frozen=True)
@@ -169,13 +170,14 @@ class Tetrahedra(Covolume):
         return mesh
 
     def fractions(self, distance: Distance) -> Fractions:
-        """Of the simplices, and of the two between a face and the circumcentres."""
+        """Of the simplices, and of the two between a face and the circumcentres; slivers of these are none."""
         points, volume = self.simplices.points, self.simplices.circumcentres()[1]
         whole = fraction_of_simplices(points[self.simplices.corners.T], distance)
         part = np.bincount(self.cell_of, volume * whole, len(self.cell_volume))
         ends = points[self.ends.T]
         kites = [fraction_of_simplices(np.stack([*ends, self.cell_position[cell]]), distance) for cell in self.beside]
-        return Fractions(part / self.cell_volume, 0.5 * (kites[0] + kites[1]), np.zeros(0))
+        face = 0.5 * (kites[0] + kites[1])
+        return Fractions(part / self.cell_volume, np.where(face < SLIVER, 0.0, face), np.zeros(0))
 
     def open_area(self, distance: Distance) -> np.ndarray:
         """By the linear function between the values at the corners of a face (marching triangles)."""

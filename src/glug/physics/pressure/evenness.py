@@ -1,6 +1,6 @@
 """Particles that stay evenly spread: they move from crowded cells to thin ones, inside the liquid.
 
-A cell that no air is near holds what solids leave of it. Where its particles carry more they are crowded, where they
+A cell that neither air nor a cut cell is near holds what it has room for. Where its particles carry more they are crowded, where they
 carry less they are thin: both are evened out before they become voids (after the density projection of Kugelstadt et
 al. 2019). Some sweeps over a potential that nothing leaves the liquid by reach the cells around; what is spread wider
 is left to the volume correction. The surface stays where it is, and with it the potential energy.
@@ -29,11 +29,12 @@ class Evenness:
     dt: float  # [s]
 
     def target(self, liquid: np.ndarray, openness: np.ndarray, grid: Grid) -> np.ndarray:
-        """The wanted divergence times dx [m/s], where no air is near."""
-        air = ((liquid == 0) & (openness > 0.0)).astype(np.float32)
+        """The wanted divergence times dx [m/s], where neither air nor a cell that a solid cuts is near."""
+        cut = (openness > 0.0) & (openness < 1.0)  # how much of it particles can fill is not known well enough
+        unsure = (((liquid == 0) & (openness > 0.0)) | cut).astype(np.float32)
         target, share, scale = grid.scalar(), np.float32(SHARE * self.gain), np.float32(grid.dx / self.dt)
         kernels.evenness_target(
-            box_sum(air, DEPTH), liquid, openness, self.carried, share, np.float32(MOST), scale, target
+            box_sum(unsure, DEPTH), liquid, openness, self.carried, share, np.float32(MOST), scale, target
         )
         return target
 
