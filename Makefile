@@ -87,9 +87,9 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# pytest comes last, so that its closing line does too.
+# pytest comes last, so that its closing line does too. Two processes: most tests keep one core busy.
 test: install lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n 2
 
 test-all: $(VENV)/.installed-extras $(BLENDER)/.installed chromium lint
 	$(BIN)/python -m pytest

@@ -1,9 +1,9 @@
 """Particles that stay evenly spread: they move from crowded cells to thin ones, inside the liquid.
 
-A cell that neither air nor a cut cell is near holds what it has room for. Where its particles carry more they are crowded, where they
-carry less they are thin: both are evened out before they become voids (after the density projection of Kugelstadt et
-al. 2019). Some sweeps over a potential that nothing leaves the liquid by reach the cells around; what is spread wider
-is left to the volume correction. The surface stays where it is, and with it the potential energy.
+A cell that neither air nor a cut cell is near holds what it has room for. Where its particles carry more they are
+crowded, where they carry less they are thin: both are evened out before they become voids (after the density projection
+of Kugelstadt et al. 2019). Some sweeps over a potential that nothing leaves the liquid by reach the cells around; what
+is spread wider is left to the volume correction. The surface stays where it is, and with it the potential energy.
 """
 
 from dataclasses import dataclass

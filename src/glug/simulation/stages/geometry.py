@@ -144,6 +144,6 @@ def volumes(context: StepContext) -> None:
     if strength:
         carried = to_cells(p.volume * np.float32(grid.dx**-3), p, grid)
         context.correction = VolumeCorrection.measure(carried, fraction, grid, CORRECTION_GAIN * strength, context.dt)
-        # Thick liquids hardly crowd, and evening out would shear them; liquid that leaves a wall is thin there for good.
+        # Thick liquids hardly crowd, and evening would shear them; liquid that leaves a wall is thin there for good.
         if not context.setting.viscous and context.freed is None:
             context.evenness = Evenness(carried, strength, context.dt)
