@@ -5,8 +5,8 @@ axis are loose are dropped, and so are shear samples with a loose face (Batty 20
 faces without liquid; the full-stress scheme is as accurate with that rule). In 3D a shear sample is dropped as well
 when two or more of its four faces hang from it alone and one of the four is less than half full: they would give way
 together, so it bears no stress, and it would couple them stiffly. This is done in two passes, as the first leaves more
-faces hanging. The faces of cells that are left are unknowns with a mass of at least LEAST_MASS. This is the only such
-rule besides the floor at solids that slip (`ViscosityProblem.slip_along`).
+faces hanging. The faces of cells that are left are unknowns with a mass of at least LEAST_MASS. The other such
+rules are the floor at solids that slip (`ViscosityProblem.slip_along`) and that of `StokesProblem.build`.
 """
 
 from dataclasses import dataclass
