@@ -26,6 +26,7 @@ KINDS = {
     "stokes": ("syrup-fold", 16, 3, ()),
     "heat": ("melting", 16, 3, ()),
     "sources": ("container-fill", 16, 4, ()),
+    "tetrahedra": ("dam-break-tetrahedra", 20, 3, ("solver.tetrahedra.remesh=2",)),
     "separating": ("splash-on-wall", 16, 3, ()),
 }
 

@@ -305,3 +305,22 @@ def number_members(member, parent, label):
                 while parent[root] != root:
                     root = parent[root]
                 out[c] = out[root]
+
+
+@kernel
+def join_pairs(pairs, small, parent):
+    """Union-find over the `small` ones of pairs (2, n): parent = the first member of every one's cluster."""
+    for n in range(len(small)):
+        a, b = pairs[0, small[n]], pairs[1, small[n]]
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        if a < b:
+            parent[b] = a
+        else:
+            parent[a] = b
+    for t in range(len(parent)):
+        parent[t] = parent[parent[t]]

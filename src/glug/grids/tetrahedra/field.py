@@ -31,9 +31,13 @@ class Surroundings:
     width: float  # [m] of the bins of `seeds`
 
     @cached_property
-    def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
-        """The simplices of every vertex."""
-        return around(self.mesh.simplices.corners, len(self.mesh.simplices.points))
+    def of_vertices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The cells of the simplices of every vertex, and what part each has in the vertex's own value."""
+        mesh, points = self.mesh, self.mesh.simplices.points
+        start, simplices = around(mesh.simplices.corners, len(points))
+        cells, weight = mesh.cell_of[simplices], np.empty(len(simplices))
+        kernels.vertex_weights(points, start, cells, mesh.cell_position, weight)
+        return start, cells, weight
 
     @cached_property
     def of_cells(self) -> tuple[np.ndarray, np.ndarray]:
@@ -46,35 +50,23 @@ class Surroundings:
     @cached_property
     def face_of(self) -> np.ndarray:
         """The face opposite every corner of a simplex, negative where there is none between cells."""
-        simplices, (first, corner) = self.mesh.simplices, self.mesh.side
-        found = np.full(simplices.corners.shape, -1, np.int32)
-        second = simplices.across[first, corner]
-        found[first, corner] = np.arange(len(first), dtype=np.int32)
-        found[second, (simplices.across[second] == first[:, None]).argmax(axis=1)] = found[first, corner]
+        found = np.full(self.mesh.simplices.corners.shape, -1, np.int32)
+        kernels.faces_of_simplices(self.mesh.simplices.across, self.mesh.side, found)
         return found
 
     @cached_property
-    def centre(self) -> np.ndarray:
-        """The barycentric coordinates of its cell's pressure in every simplex."""
-        simplices, out = self.mesh.simplices, np.empty(self.mesh.simplices.corners.shape)
-        kernels.centre_parts(simplices.points, simplices.corners, self.mesh.cell_of, self.mesh.cell_position, out)
-        return out
+    def simplex(self) -> np.ndarray:
+        """The simplices (2, faces) on both sides of every face."""
+        return np.stack([self.mesh.side[0], self.mesh.simplices.across[tuple(self.mesh.side)]])
 
     @cached_property
     def seeds(self) -> tuple[np.ndarray, np.ndarray]:
         """A simplex near every bin of a lattice, and where the lattice begins [m]."""
-        from scipy.ndimage import distance_transform_edt
-
-        simplices, dim = self.mesh.simplices, self.mesh.dim
-        middle = simplices.points[simplices.corners].mean(axis=1)
-        lower, upper = simplices.points.min(axis=0), simplices.points.max(axis=0)
-        shape = [int(n) for n in np.ceil((upper - lower) / self.width).astype(int)] + [1] * (3 - dim)
-        bins = np.full(shape, -1, np.int32)
-        place = np.minimum(((middle - lower) / self.width).astype(int), np.array(shape[:dim]) - 1)
-        bins[(*place.T, *[0] * (3 - dim))] = np.arange(len(middle), dtype=np.int32)
-        if (bins < 0).any():
-            bins = bins[tuple(distance_transform_edt(bins < 0, return_distances=False, return_indices=True))]
-        return bins, np.concatenate([lower, np.zeros(3 - dim)])
+        points, dim = self.mesh.simplices.points, self.mesh.dim
+        corner, last = points.min(axis=0), points.max(axis=0)
+        bins = np.full([int(n) for n in np.ceil((last - corner) / self.width)] + [1] * (3 - dim), -1, np.int32)
+        kernels.seed_bins(points, self.mesh.simplices.corners, corner, self.width, bins)
+        return bins, np.concatenate([corner, np.zeros(3 - dim)])
 
     def locate(self, points: np.ndarray) -> np.ndarray:
         """The simplex around each point (n, dim); for points outside one at the border."""
@@ -89,32 +81,27 @@ class Surroundings:
 
         A second fit knows how the velocity changes between the pressures and the faces, from the vertices of the first.
         """
-        mesh, simplices, cells = self.mesh, self.mesh.simplices, len(self.mesh.cell_volume)
-        shape = simplices.points, simplices.corners, simplices.across, mesh.side, mesh.cell_of, self.centre
-        bend, at_face = np.zeros((2, len(mesh.area))), np.empty((len(mesh.area), 3))
+        mesh, shape, cells = self.mesh, self.mesh.simplices, len(self.mesh.cell_volume)
+        sides = mesh.beside, self.simplex
+        velocities = mesh.face_normal, mesh.face_position, mesh.cell_position, u, used
         vector, known = np.zeros((cells, 3)), np.zeros(cells, np.bool_)
-        vertex, found = np.zeros((len(simplices.points), 3)), np.zeros(len(simplices.points), np.bool_)
-        for bent in (False, True):
-            if bent:
-                kernels.bend_of_faces(*shape, mesh.face_position, mesh.face_normal, vertex, found, bend)
-            kernels.fit_cells(self.start, self.face, mesh.beside, mesh.face_normal, u, bend, used, vector, known)
-            self._to_vertices(vector, known, True, vertex, found)
+        vertex, found = np.zeros((len(shape.points), 3)), np.zeros(len(shape.points), np.bool_)
+        gradient = np.empty((len(shape.corners), 9), np.float32)
+        for some in (gradient[:0], gradient):
+            if len(some):
+                kernels.gradients(shape.points, shape.corners, vertex, found, gradient)
+            kernels.fit_cells(self.start, self.face, *sides, *velocities, some, vector, known)
+            kernels.vertex_means(*self.of_vertices, vector, known, True, vertex, found)
         trusted = known
         for layer in range(REACH):
             now = np.empty_like(known)
-            kernels.cell_means(*self.of_cells, simplices.corners, vertex, found, vector, known, now)
+            kernels.cell_means(*self.of_cells, shape.corners, vertex, found, vector, known, now)
             known, trusted = now, now if layer == 0 else trusted
-            self._to_vertices(vector, known, False, vertex, found)
-        faces = mesh.face_position, mesh.face_normal, u, used
-        kernels.face_vectors(*shape, *faces, vertex, found, vector, at_face)
-        return VelocityField(self, vector, vertex, found, at_face, trusted)
-
-    def _to_vertices(
-        self, vector: np.ndarray, known: np.ndarray, fresh: bool, vertex: np.ndarray, found: np.ndarray
-    ) -> None:
-        mesh = self.mesh
-        given = mesh.cell_of, mesh.cell_position, vector, known, fresh
-        kernels.vertex_means(mesh.simplices.points, *self.of_vertices, *given, vertex, found)
+            kernels.vertex_means(*self.of_vertices, vector, known, False, vertex, found)
+        kernels.gradients(shape.points, shape.corners, vertex, found, gradient)
+        at_face = np.zeros((len(mesh.area), 3), np.float32)
+        kernels.face_vectors(shape.points, mesh.ends, *sides, *velocities, gradient, vector, known, at_face)
+        return VelocityField(self, vector, vertex, at_face, gradient, trusted)
 
 
 @dataclass(frozen=True)
@@ -124,19 +111,22 @@ class VelocityField:
     around: Surroundings
     cell: np.ndarray
     vertex: np.ndarray
-    found: np.ndarray  # the vertices that have one
     face: np.ndarray
+    gradient: np.ndarray  # of simplices, float32
     trusted: np.ndarray  # the cells whose own faces or neighbours give it
 
-    def to_grid(self, grid: Grid, wanted: Staggered, velocity: Staggered) -> None:
-        """Replace the velocity of a regular grid on the `wanted` faces (uint8) in cells that are trusted, in place."""
+    def to_grid(self, grid: Grid, wanted: Staggered, velocity: Staggered, refined: bool = True) -> None:
+        """Replace the velocity of a regular grid on the `wanted` faces (uint8) in cells that are trusted, in place.
+
+        The field that is not `refined`, a baseline, is linear between the vertices of simplices.
+        """
         a, simplices = self.around, self.around.mesh.simplices
         seeds, corner = a.seeds
         for axis in grid.axes:
             origin = grid.corner + grid.dx * np.array(FACES[axis])
             mesh_of = simplices.points, simplices.corners, simplices.across, seeds, corner, a.width, a.mesh.cell_of
-            field = a.face_of, a.centre, self.vertex, self.found, self.face, self.cell, self.trusted
-            kernels.sample_component(*mesh_of, *field, origin, grid.dx, axis, wanted[axis], velocity[axis])
+            field = a.face_of, a.mesh.cell_position, self.vertex, self.face, self.cell, self.gradient, self.trusted
+            kernels.sample_component(*mesh_of, *field, refined, origin, grid.dx, axis, wanted[axis], velocity[axis])
 
 
 def from_grid(mesh: Tetrahedra, grid: Grid, velocity: Staggered) -> np.ndarray:

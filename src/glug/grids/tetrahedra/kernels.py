@@ -1,4 +1,4 @@
-"""Kernels of simplices in any order: neighbours, flips, clusters.
+"""Kernels of simplices in any order: neighbours, flips.
 
 `simplices` (n, dim + 1) are the numbers of vertices, `across` (n, dim + 1) the simplex behind the face opposite every
 vertex, negative at the border.
@@ -187,22 +187,3 @@ def flip(points, simplices, across, count, turned, done):
                         face[2] = corner
                 link(simplices, across, ring[i], ring[j], face)
     return count
-
-
-@kernel
-def join(beside, small, parent):
-    """Union-find over the faces that are `small`: parent = the first member of every simplex's cluster."""
-    for n in range(len(small)):
-        a, b = beside[0, small[n]], beside[1, small[n]]
-        while parent[a] != a:
-            parent[a] = parent[parent[a]]
-            a = parent[a]
-        while parent[b] != b:
-            parent[b] = parent[parent[b]]
-            b = parent[b]
-        if a < b:
-            parent[b] = a
-        else:
-            parent[a] = b
-    for t in range(len(parent)):
-        parent[t] = parent[parent[t]]

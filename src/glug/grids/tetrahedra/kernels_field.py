@@ -10,119 +10,164 @@ from glug.jit import kernel, prange
 RANK = 0.02  # least determinant of the mean of n n', over that of directions spread evenly
 INSIDE = -1e-9
 MOST_STEPS = 4000  # of a walk
-RUN = 1024  # cells, vertices or faces that share scratch memory
 
 
 @kernel(inline=True)
-def solve_symmetric(s, r, dim, out):
-    """out = s^-1 r for a symmetric s given as (xx, yy, zz, xy, yz, zx); its determinant."""
-    if dim == 2:
-        det = s[0] * s[1] - s[3] * s[3]
-        if det > 0.0:
-            out[0] = (s[1] * r[0] - s[3] * r[1]) / det
-            out[1] = (s[0] * r[1] - s[3] * r[0]) / det
-        return det
-    c0, c1, c2 = s[1] * s[2] - s[4] * s[4], s[4] * s[5] - s[3] * s[2], s[3] * s[4] - s[1] * s[5]
-    det = s[0] * c0 + s[3] * c1 + s[5] * c2
-    if det > 0.0:
-        c3, c4, c5 = s[0] * s[2] - s[5] * s[5], s[3] * s[5] - s[0] * s[4], s[0] * s[1] - s[3] * s[3]
-        out[0] = (c0 * r[0] + c1 * r[1] + c2 * r[2]) / det
-        out[1] = (c1 * r[0] + c3 * r[1] + c4 * r[2]) / det
-        out[2] = (c2 * r[0] + c4 * r[1] + c5 * r[2]) / det
-    return det
+def inverse_of(sxx, syy, szz, sxy, syz, szx):
+    """The cofactors of a symmetric matrix (xx, yy, zz, xy, yz, zx), and its determinant."""
+    cxx, cxy, czx = syy * szz - syz * syz, syz * szx - sxy * szz, sxy * syz - syy * szx
+    det = sxx * cxx + sxy * cxy + szx * czx
+    return cxx, sxx * szz - szx * szx, sxx * syy - sxy * sxy, cxy, sxy * szx - sxx * syz, czx, det
+
+
+@kernel(inline=True)
+def bent(gradient, t, x, y, z, nx, ny, nz):
+    """n . G d for the gradient G of simplex t and the way d = (x, y, z)."""
+    return (
+        nx * (gradient[t, 0] * x + gradient[t, 1] * y + gradient[t, 2] * z)
+        + ny * (gradient[t, 3] * x + gradient[t, 4] * y + gradient[t, 5] * z)
+        + nz * (gradient[t, 6] * x + gradient[t, 7] * y + gradient[t, 8] * z)
+    )
 
 
 @kernel(parallel=True)
-def fit_cells(start, face, beside, normal, u, bend, used, vector, known):
-    """The vector of every cell that fits n . U = u - bend best over its used faces; known where these fix it.
+def fit_cells(start, face, beside, simplex, normal, face_position, position, u, used, gradient, vector, known):
+    """The vector of every cell, at its pressure, that fits n . (U + G d) = u best over its used faces.
 
-    `bend` (2, faces) is by how much the velocity along n differs at the face from that at the pressures of its cells.
+    d is the way from the pressure to the velocity of the face, G the gradient of the face's simplex in the cell, of
+    which there may be none (0 rows). Known is where the faces fix a vector.
     """
-    dim = normal.shape[1]
-    cells = len(start) - 1
-    for run in prange((cells + RUN - 1) // RUN):
-        s, r, out = np.empty(6), np.empty(3), np.empty(3)
-        for c in range(run * RUN, min(cells, (run + 1) * RUN)):
-            s[:], r[:], out[:] = 0.0, 0.0, 0.0
-            count = 0
-            for o in range(start[c], start[c + 1]):
-                f = face[o]
-                if not used[f]:
-                    continue
-                count += 1
-                along = u[f] - (bend[0, f] if beside[0, f] == c else bend[1, f])
-                for a in range(dim):
-                    r[a] += normal[f, a] * along
-                    s[a] += normal[f, a] * normal[f, a]
-                    if dim == 3 or a == 0:
-                        s[3 + a] += normal[f, a] * normal[f, (a + 1) % dim]
-            spread = (count / dim) ** dim if count > 0 else 1.0
-            known[c] = solve_symmetric(s, r, dim, out) > RANK * spread
-            for a in range(3):
-                vector[c, a] = out[a] if known[c] else 0.0
-
-
-@kernel(inline=True)
-def regress(points, v, around, first, last, cell_of, position, vector, mean, middle, scratch, out):
-    """out = what the linear function that fits the cells around vertex v best has there; false if they are flat."""
-    dim = points.shape[1]
-    s, r, w, e = scratch[0], scratch[1:4], scratch[4], scratch[5]
-    scratch[:] = 0.0
-    size = 0.0
-    for o in range(first, last):
-        c = cell_of[around[o]]
-        for a in range(dim):
-            e[a] = position[c, a] - middle[a]
-            size += e[a] * e[a]
-        for a in range(dim):
-            s[a] += e[a] * e[a]
-            if dim == 3 or a == 0:
-                s[3 + a] += e[a] * e[(a + 1) % dim]
-            for b in range(dim):
-                r[a, b] += e[a] * (vector[c, b] - mean[b])
-    for a in range(dim):
-        e[a] = points[v, a] - middle[a]
-    if not solve_symmetric(s, e, dim, w) > RANK * (size / dim) ** dim:
-        return False
-    for b in range(3):
-        out[b] = mean[b] + w[0] * r[0, b] + w[1] * r[1, b] + w[2] * r[2, b]
-    return True
+    dim, bends = normal.shape[1], len(gradient) > 0
+    for c in prange(len(start) - 1):
+        count, nz, dz = 0, 0.0, 0.0
+        sxx = syy = sxy = syz = szx = rx = ry = rz = 0.0
+        szz = 1.0 if dim == 2 else 0.0
+        for o in range(start[c], start[c + 1]):
+            f = face[o]
+            if not used[f]:
+                continue
+            count += 1
+            nx, ny, along = normal[f, 0], normal[f, 1], u[f]
+            if dim == 3:
+                nz = normal[f, 2]
+            if bends:
+                t = simplex[0, f] if beside[0, f] == c else simplex[1, f]
+                if dim == 3:
+                    dz = face_position[f, 2] - position[c, 2]
+                dx, dy = face_position[f, 0] - position[c, 0], face_position[f, 1] - position[c, 1]
+                along -= bent(gradient, t, dx, dy, dz, nx, ny, nz)
+            sxx, syy, szz = sxx + nx * nx, syy + ny * ny, szz + nz * nz
+            sxy, syz, szx = sxy + nx * ny, syz + ny * nz, szx + nz * nx
+            rx, ry, rz = rx + nx * along, ry + ny * along, rz + nz * along
+        known[c] = False
+        if count < dim:
+            continue
+        cxx, cyy, czz, cxy, cyz, czx, det = inverse_of(sxx, syy, szz, sxy, syz, szx)
+        share = count / dim
+        if det > RANK * (share * share if dim == 2 else share * share * share):
+            known[c] = True
+            vector[c, 0] = (cxx * rx + cxy * ry + czx * rz) / det
+            vector[c, 1] = (cxy * rx + cyy * ry + cyz * rz) / det
+            vector[c, 2] = (czx * rx + cyz * ry + czz * rz) / det
 
 
 @kernel(parallel=True)
-def vertex_means(points, start, around, cell_of, position, vector, known, fresh, at_vertex, found):
+def vertex_weights(points, start, cells, position, weight):
+    """What the linear function that fits the cells around a vertex best has there, as a sum over their values.
+
+    Their mean where they are flat.
+    """
+    dim = points.shape[1]
+    for v in prange(len(start) - 1):
+        first, last, mx, my, mz, ez = start[v], start[v + 1], 0.0, 0.0, 0.0, 0.0
+        if first == last:
+            continue
+        each = 1.0 / (last - first)
+        for o in range(first, last):
+            c = cells[o]
+            mx, my = mx + each * position[c, 0], my + each * position[c, 1]
+            if dim == 3:
+                mz += each * position[c, 2]
+        sxx = syy = szz = sxy = syz = szx = 0.0
+        for o in range(first, last):
+            c = cells[o]
+            ex, ey = position[c, 0] - mx, position[c, 1] - my
+            if dim == 3:
+                ez = position[c, 2] - mz
+            sxx, syy, szz = sxx + ex * ex, syy + ey * ey, szz + ez * ez
+            sxy, syz, szx = sxy + ex * ey, syz + ey * ez, szx + ez * ex
+        size = (sxx + syy + szz) / dim
+        if dim == 2:
+            szz = size
+        cxx, cyy, czz, cxy, cyz, czx, det = inverse_of(sxx, syy, szz, sxy, syz, szx)
+        flat = not det > RANK * size * size * size
+        x, y = points[v, 0] - mx, points[v, 1] - my
+        z = points[v, 2] - mz if dim == 3 else 0.0
+        wx, wy, wz = cxx * x + cxy * y + czx * z, cxy * x + cyy * y + cyz * z, czx * x + cyz * y + czz * z
+        for o in range(first, last):
+            c = cells[o]
+            if dim == 3:
+                ez = position[c, 2] - mz
+            slope = wx * (position[c, 0] - mx) + wy * (position[c, 1] - my) + wz * ez
+            weight[o] = each if flat else each + slope / det
+
+
+@kernel(parallel=True)
+def vertex_means(start, cells, weight, vector, known, fresh, at_vertex, found):
     """The vector of every vertex: of the linear function between the cells around it, or their mean at the border.
 
     The vector of a cell is at its pressure: there it is exact for rotations, whatever the cell's shape. What vertices
     have already stays unless all are to be `fresh`.
     """
-    dim, vertices = points.shape[1], len(start) - 1
-    for run in prange((vertices + RUN - 1) // RUN):
-        mean, middle, out, scratch = np.empty(3), np.empty(3), np.empty(3), np.empty((6, 6))
-        for v in range(run * RUN, min(vertices, (run + 1) * RUN)):
-            if found[v] and not fresh:
-                continue
-            first, last, count = start[v], start[v + 1], 0
-            mean[:], middle[:], out[:] = 0.0, 0.0, 0.0
-            for o in range(first, last):
-                c = cell_of[around[o]]
-                if known[c]:
-                    count += 1
-                    for a in range(dim):
-                        mean[a] += vector[c, a]
-                        middle[a] += position[c, a]
-            found[v] = count > 0
-            if count == 0:
-                continue
-            for a in range(3):
-                mean[a] /= count
-                middle[a] /= count
-                at_vertex[v, a] = mean[a]
-            if count == last - first and regress(
-                points, v, around, first, last, cell_of, position, vector, mean, middle, scratch, out
-            ):
-                for a in range(3):
-                    at_vertex[v, a] = out[a]
+    for v in prange(len(start) - 1):
+        if found[v] and not fresh:
+            continue
+        first, last, count = start[v], start[v + 1], 0
+        for o in range(first, last):
+            count += known[cells[o]]
+        found[v] = count > 0
+        if count == 0:
+            continue
+        x = y = z = 0.0
+        for o in range(first, last):
+            c = cells[o]
+            if known[c]:
+                w = weight[o] if count == last - first else 1.0 / count
+                x, y, z = x + w * vector[c, 0], y + w * vector[c, 1], z + w * vector[c, 2]
+        at_vertex[v, 0], at_vertex[v, 1], at_vertex[v, 2] = x, y, z
+
+
+@kernel(parallel=True)
+def gradients(points, corners, at_vertex, found, gradient):
+    """The gradient (rows of components) of the linear function between a simplex's vertices; 0 if one has no vector."""
+    dim = points.shape[1]
+    for t in prange(corners.shape[0]):
+        i, j, k = corners[t, 0], corners[t, 1], corners[t, 2]
+        n = corners[t, 3] if dim == 3 else i
+        if not (found[i] and found[j] and found[k] and found[n]):
+            for a in range(9):
+                gradient[t, a] = 0.0
+            continue
+        ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], 0.0
+        bx, by, bz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], 0.0
+        cx, cy, cz = 0.0, 0.0, 1.0
+        if dim == 3:
+            az, bz = points[j, 2] - points[i, 2], points[k, 2] - points[i, 2]
+            cx, cy, cz = points[n, 0] - points[i, 0], points[n, 1] - points[i, 1], points[n, 2] - points[i, 2]
+        px, py, pz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
+        qx, qy, qz = cy * az - cz * ay, cz * ax - cx * az, cx * ay - cy * ax
+        rx, ry, rz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        each = 1.0 / (ax * px + ay * py + az * pz)
+        for b in range(3):
+            first = at_vertex[i, b]
+            p, q, r = (
+                each * (at_vertex[j, b] - first),
+                each * (at_vertex[k, b] - first),
+                each * (at_vertex[n, b] - first),
+            )
+            gradient[t, 3 * b] = p * px + q * qx + r * rx
+            gradient[t, 3 * b + 1] = p * py + q * qy + r * ry
+            gradient[t, 3 * b + 2] = p * pz + q * qz + r * rz
 
 
 @kernel(parallel=True)
@@ -144,6 +189,18 @@ def cell_means(start, members, corners, at_vertex, found, vector, known, now):
         if count > 0:
             now[c] = True
             vector[c, 0], vector[c, 1], vector[c, 2] = x / count, y / count, z / count
+
+
+@kernel(parallel=True)
+def faces_of_simplices(across, side, found):
+    """found = the number of a face in both of its simplices, at the corner opposite it; `side` has the first one."""
+    for f in prange(side.shape[1]):
+        first, corner = side[0, f], side[1, f]
+        second = across[first, corner]
+        found[first, corner] = f
+        for k in range(across.shape[1]):
+            if across[second, k] == first:
+                found[second, k] = f
 
 
 @kernel(inline=True)
@@ -169,13 +226,6 @@ def parts_of(points, corners, p, part):
     part[0] = 1.0 - part[1] - part[2] - part[3]
 
 
-@kernel(parallel=True)
-def centre_parts(points, corners, cell_of, position, out):
-    """The barycentric coordinates of its cell's pressure in every simplex."""
-    for t in prange(corners.shape[0]):
-        parts_of(points, corners[t], position[cell_of[t]], out[t])
-
-
 @kernel(inline=True)
 def walk(points, corners, across, t, p, part):
     """The simplex around p, from simplex t on; where the mesh ends, the last one before."""
@@ -197,6 +247,26 @@ def walk(points, corners, across, t, p, part):
             break
         t = across[t, least]
     return t
+
+
+@kernel
+def seed_bins(points, corners, corner, width, bins):
+    """bins = the last simplex whose middle is in every bin; where there is none, that of the bin before."""
+    dim, k = points.shape[1], corners.shape[1]
+    each = 1.0 / (k * width)
+    at = np.zeros(3, np.int64)
+    for t in range(corners.shape[0]):
+        for a in range(dim):
+            x = 0.0
+            for i in range(k):
+                x += points[corners[t, i], a] - corner[a]
+            at[a] = min(max(int(each * x), 0), bins.shape[a] - 1)
+        bins[at[0], at[1], at[2]] = t
+    flat, last = bins.ravel(), 0
+    for n in range(len(flat)):
+        if flat[n] < 0:
+            flat[n] = last
+        last = flat[n]
 
 
 @kernel(inline=True)
@@ -224,21 +294,27 @@ def add_to(out, weight, row):
 
 
 @kernel(inline=True)
-def shift_to(corners, t, centre, at_vertex, found, part, sign, out):
-    """Add to out what the linear function of a simplex's vertices changes by from its pressure to `part`, times `sign`.
-
-    `centre` has the coordinates of the pressure. Nothing where a vertex has no vector.
-    """
-    k = corners.shape[1]
+def add_there(points, corners, t, skip, weight, position, vector, gradient, cell, out):
+    """Add what a cell has in the middle of its simplex t, or of the face opposite `skip` if that is not negative."""
+    dim, k = points.shape[1], corners.shape[1]
+    x = y = z = 0.0
+    each = 1.0 / (k if skip < 0 else k - 1)
     for i in range(k):
-        if not found[corners[t, i]]:
-            return
-    for i in range(k):
-        add_to(out, sign * (part[i] - centre[t, i]), at_vertex[corners[t, i]])
+        if i != skip:
+            v = corners[t, i]
+            x, y = x + each * points[v, 0], y + each * points[v, 1]
+            if dim == 3:
+                z += each * points[v, 2]
+    x, y = x - position[cell, 0], y - position[cell, 1]
+    if dim == 3:
+        z -= position[cell, 2]
+    for b in range(3):
+        g = 3 * b
+        out[b] += weight * (vector[cell, b] + gradient[t, g] * x + gradient[t, g + 1] * y + gradient[t, g + 2] * z)
 
 
 @kernel(inline=True)
-def between(corners, t, part, face_of, centre, at_vertex, found, at_face, vector, cell, middle, out):
+def between(points, corners, t, part, face_of, position, at_vertex, at_face, vector, gradient, cell, out):
     """Linear in the parts of a simplex between its middle, the middle of a face, and an edge of it."""
     k = corners.shape[1]
     low = 0
@@ -250,76 +326,51 @@ def between(corners, t, part, face_of, centre, at_vertex, found, at_face, vector
         if i != low and (second < 0 or part[i] < part[second]):
             second = i
     out[0] = out[1] = out[2] = 0.0
-    f = face_of[t, low]
-    inner = k * part[low]
+    f, weight = face_of[t, low], (k - 1) * (part[second] - part[low])
     if f >= 0:
-        add_to(out, (k - 1) * (part[second] - part[low]), at_face[f])
-    else:  # inside a cell: both from its own vector
-        weight = (k - 1) * (part[second] - part[low])
-        add_to(out, weight, vector[cell])
-        for i in range(k):
-            middle[i] = 0.0 if i == low else 1.0 / (k - 1)
-        shift_to(corners, t, centre, at_vertex, found, middle, weight, out)
-    add_to(out, inner, vector[cell])
-    for i in range(k):
-        middle[i] = 1.0 / k
-    shift_to(corners, t, centre, at_vertex, found, middle, inner, out)
+        add_to(out, weight, at_face[f])
+    else:  # inside a cell
+        add_there(points, corners, t, low, weight, position, vector, gradient, cell, out)
+    add_there(points, corners, t, -1, k * part[low], position, vector, gradient, cell, out)
     for i in range(k):
         if i != low and i != second:
             add_to(out, part[i] - part[second], at_vertex[corners[t, i]])
 
 
 @kernel(parallel=True)
-def bend_of_faces(points, corners, across, side, cell_of, centre, face_position, normal, at_vertex, found, bend):
-    """bend = n . (what the linear function of the vertices changes by from the pressure to the face), on both sides."""
-    dim = normal.shape[1]
-    faces = side.shape[1]
-    for run in prange((faces + RUN - 1) // RUN):
-        part, out = np.empty(4), np.empty(3)
-        for f in range(run * RUN, min(faces, (run + 1) * RUN)):
-            for which in range(2):
-                t = side[0, f] if which == 0 else across[side[0, f], side[1, f]]
-                out[0] = out[1] = out[2] = 0.0
-                parts_of(points, corners[t], face_position[f], part)
-                shift_to(corners, t, centre, at_vertex, found, part, 1.0, out)
-                along = 0.0
-                for a in range(dim):
-                    along += normal[f, a] * out[a]
-                bend[which, f] = along
-
-
-@kernel(parallel=True)
-def face_vectors(
-    points, corners, across, side, cell_of, centre, face_position, normal, u, used, at_vertex, found, vector, out
-):
-    """The vector in the middle of every face: the mean of what its two cells have there.
+def face_vectors(points, ends, beside, simplex, normal, face_position, position, u, used, gradient, vector, known, out):
+    """The vector in the middle of every face: the mean of what its two cells have there; none where both have none.
 
     Where the face is used, with its own velocity along its normal, at the place of the velocity.
     """
     dim = normal.shape[1]
-    faces = side.shape[1]
-    for run in prange((faces + RUN - 1) // RUN):
-        part, there = np.empty(4), np.empty(3)
-        for f in range(run * RUN, min(faces, (run + 1) * RUN)):
-            there[:] = 0.0
-            out[f, 0] = out[f, 1] = out[f, 2] = 0.0
-            for which in range(2):
-                t = side[0, f] if which == 0 else across[side[0, f], side[1, f]]
-                cell = cell_of[t]
-                add_to(there, 0.5, vector[cell])
-                add_to(out[f], 0.5, vector[cell])
-                parts_of(points, corners[t], face_position[f], part)
-                shift_to(corners, t, centre, at_vertex, found, part, 0.5, there)
-                for k in range(dim + 1):
-                    opposite = k == side[1, f] if which == 0 else across[t, k] == side[0, f]
-                    part[k] = 0.0 if opposite else 1.0 / dim
-                shift_to(corners, t, centre, at_vertex, found, part, 0.5, out[f])
-            if used[f]:
-                along = u[f]
-                for a in range(dim):
-                    along -= normal[f, a] * there[a]
-                for a in range(dim):
-                    out[f, a] += along * normal[f, a]
+    each = 1.0 / dim
+    for f in prange(ends.shape[0]):
+        if not (known[beside[0, f]] or known[beside[1, f]]):
+            continue
+        mx = my = mz = ox = oy = oz = 0.0
+        for i in range(dim):
+            v = ends[f, i]
+            mx, my = mx + each * points[v, 0], my + each * points[v, 1]
+            if dim == 3:
+                mz += each * points[v, 2]
+        nx, ny = normal[f, 0], normal[f, 1]
+        nz, fz = (normal[f, 2], face_position[f, 2]) if dim == 3 else (0.0, 0.0)
+        along = u[f]
+        for side in range(2):
+            c, t = beside[side, f], simplex[side, f]
+            px, py = position[c, 0], position[c, 1]
+            pz = position[c, 2] if dim == 3 else 0.0
+            x, y, z = mx - px, my - py, mz - pz
+            ox += 0.5 * (vector[c, 0] + gradient[t, 0] * x + gradient[t, 1] * y + gradient[t, 2] * z)
+            oy += 0.5 * (vector[c, 1] + gradient[t, 3] * x + gradient[t, 4] * y + gradient[t, 5] * z)
+            oz += 0.5 * (vector[c, 2] + gradient[t, 6] * x + gradient[t, 7] * y + gradient[t, 8] * z)
+            x, y, z = face_position[f, 0] - px, face_position[f, 1] - py, fz - pz
+            along -= 0.5 * (vector[c, 0] * nx + vector[c, 1] * ny + vector[c, 2] * nz)
+            along -= 0.5 * bent(gradient, t, x, y, z, nx, ny, nz)
+        if not used[f]:
+            along = 0.0
+        out[f, 0], out[f, 1], out[f, 2] = ox + along * nx, oy + along * ny, oz + along * nz
 
 
 @kernel(parallel=True)
@@ -332,12 +383,13 @@ def sample_component(
     width,
     cell_of,
     face_of,
-    centre,
+    position,
     at_vertex,
-    found,
     at_face,
     vector,
+    gradient,
     trusted,
+    refined,
     origin,
     dx,
     axis,
@@ -347,7 +399,7 @@ def sample_component(
     """out = a component of the field at the samples of a lattice from `origin` on, where `mask` is set."""
     dim = points.shape[1]
     for i in prange(out.shape[0]):
-        p, part, middle, value = np.zeros(3), np.empty(4), np.empty(4), np.empty(3)
+        p, part, value = np.zeros(3), np.empty(4), np.empty(3)
         last = -1
         for j in range(out.shape[1]):
             for k in range(out.shape[2]):
@@ -357,11 +409,35 @@ def sample_component(
                 if last < 0:
                     last = seed_of(seeds, corner, width, p, dim)
                 last = walk(points, corners, across, last, p, part)
-                if not trusted[cell_of[last]]:
-                    continue
                 cell = cell_of[last]
-                between(corners, last, part, face_of, centre, at_vertex, found, at_face, vector, cell, middle, value)
+                if not trusted[cell]:
+                    continue
+                if refined:
+                    between(
+                        points,
+                        corners,
+                        last,
+                        part,
+                        face_of,
+                        position,
+                        at_vertex,
+                        at_face,
+                        vector,
+                        gradient,
+                        cell,
+                        value,
+                    )
+                else:
+                    linear_in(corners, last, part, at_vertex, value)
                 out[i, j, k] = value[axis]
+
+
+@kernel(inline=True)
+def linear_in(corners, t, part, at_vertex, out):
+    """The baseline: linear between the vertices of a simplex."""
+    out[0] = out[1] = out[2] = 0.0
+    for i in range(corners.shape[1]):
+        add_to(out, part[i], at_vertex[corners[t, i]])
 
 
 @kernel(parallel=True)

@@ -4,6 +4,8 @@ import numpy as np
 
 from glug.jit import kernel, prange
 
+RUN = 1024  # simplices that share scratch memory
+
 
 @kernel(inline=True)
 def edges_of(points, corners, e):
@@ -43,41 +45,40 @@ def circumcentre(e, dim, centre):
 def circumcentres(points, simplices, centre, volume):
     """Of all simplices."""
     dim = points.shape[1]
-    for t in prange(simplices.shape[0]):
+    for run in prange((simplices.shape[0] + RUN - 1) // RUN):
         e, x = np.empty((3, 4)), np.empty(3)
-        edges_of(points, simplices[t], e)
-        det = circumcentre(e, dim, x)
-        for a in range(dim):
-            centre[t, a] = points[simplices[t, 0], a] + x[a]
-        volume[t] = abs(det) / (2.0 if dim == 2 else 6.0)
+        for t in range(run * RUN, min(simplices.shape[0], (run + 1) * RUN)):
+            edges_of(points, simplices[t], e)
+            det = circumcentre(e, dim, x)
+            for a in range(dim):
+                centre[t, a] = points[simplices[t, 0], a] + x[a]
+            volume[t] = abs(det) / (2.0 if dim == 2 else 6.0)
 
 
 @kernel(inline=True)
-def face_normal(points, corners, t, k, n, first):
-    """n = the normal of the face of simplex t opposite corner k, outwards, of its area's length; first: a corner."""
-    dim = points.shape[1]
-    p = np.empty((3, 3))
-    o = 0
-    for m in range(dim + 1):
-        if m != k:
-            v = corners[t, m]
-            if o == 0:
-                first[0] = v
-            for a in range(dim):
-                p[o, a] = points[v, a]
-            o += 1
+def place_of(points, corners, t, p):
+    """p = the places of the corners of simplex t (in 2D with z = 0)."""
+    for k in range(corners.shape[1]):
+        for a in range(points.shape[1]):
+            p[k, a] = points[corners[t, k], a]
+
+
+@kernel(inline=True)
+def face_normal(p, dim, k):
+    """The normal, outwards, of its area's length, of the face opposite corner k of a simplex p; and a corner of it."""
+    first, second = 1 if k == 0 else 0, 1 if k > 1 else 2
+    ux, uy, uz = p[second, 0] - p[first, 0], p[second, 1] - p[first, 1], 0.0
     if dim == 2:
-        n[0], n[1] = p[1, 1] - p[0, 1], p[0, 0] - p[1, 0]
+        x, y, z = uy, -ux, 0.0
     else:
-        for a in range(3):
-            b, c = (a + 1) % 3, (a + 2) % 3
-            n[a] = 0.5 * ((p[1, b] - p[0, b]) * (p[2, c] - p[0, c]) - (p[1, c] - p[0, c]) * (p[2, b] - p[0, b]))
-    side = 0.0
-    for a in range(dim):
-        side += n[a] * (points[corners[t, k], a] - p[0, a])
+        third = 2 if k == 3 else 3
+        uz = p[second, 2] - p[first, 2]
+        vx, vy, vz = p[third, 0] - p[first, 0], p[third, 1] - p[first, 1], p[third, 2] - p[first, 2]
+        x, y, z = 0.5 * (uy * vz - uz * vy), 0.5 * (uz * vx - ux * vz), 0.5 * (ux * vy - uy * vx)
+    side = x * (p[k, 0] - p[first, 0]) + y * (p[k, 1] - p[first, 1]) + z * (p[k, 2] - p[first, 2])
     if side > 0.0:
-        for a in range(dim):
-            n[a] = -n[a]
+        x, y, z = -x, -y, -z
+    return x, y, z, first
 
 
 @kernel(parallel=True)
@@ -91,40 +92,65 @@ def count_faces(across, count):
 
 
 @kernel(parallel=True)
-def make_faces(points, simplices, across, centre, start, beside, corner, normal, area, distance):
-    """The faces of every simplex with later ones: `corner` is the number of the one opposite it."""
+def make_faces(points, simplices, across, centre, start, beside, corner, ends, position, normal, area, distance):
+    """The faces of every simplex with later ones: `corner` is the number of the one opposite it, `ends` are its own.
+
+    `position` is where the line between the pressures crosses its plane: its circumcentre.
+    """
     dim = points.shape[1]
-    for t in prange(across.shape[0]):
-        n, first = np.empty(3), np.empty(1, np.int32)
-        f = start[t]
-        for k in range(dim + 1):
-            s = across[t, k]
-            if s <= t:
-                continue
-            face_normal(points, simplices, t, k, n, first)
-            size, along = 0.0, 0.0
-            for a in range(dim):
-                size += n[a] * n[a]
-            size = np.sqrt(size)
-            for a in range(dim):
-                normal[f, a] = n[a] / size
-                along += (centre[s, a] - centre[t, a]) * normal[f, a]
-            beside[0, f], beside[1, f], corner[f] = t, s, k
-            area[f], distance[f] = size, along
-            f += 1
+    for run in prange((across.shape[0] + RUN - 1) // RUN):
+        p = np.zeros((4, 3))
+        for t in range(run * RUN, min(across.shape[0], (run + 1) * RUN)):
+            place_of(points, simplices, t, p)
+            f = start[t]
+            for k in range(dim + 1):
+                s = across[t, k]
+                if s <= t:
+                    continue
+                x, y, z, first = face_normal(p, dim, k)
+                size = np.sqrt(x * x + y * y + z * z)
+                x, y, z = x / size, y / size, z / size
+                away = x * (p[first, 0] - centre[t, 0]) + y * (p[first, 1] - centre[t, 1])
+                along = x * (centre[s, 0] - centre[t, 0]) + y * (centre[s, 1] - centre[t, 1])
+                normal[f, 0], normal[f, 1] = x, y
+                if dim == 3:
+                    away += z * (p[first, 2] - centre[t, 2])
+                    along += z * (centre[s, 2] - centre[t, 2])
+                    normal[f, 2] = z
+                o = 0
+                for m in range(dim + 1):
+                    if m != k:
+                        ends[f, o] = simplices[t, m]
+                        o += 1
+                for a in range(dim):
+                    position[f, a] = centre[t, a] + away * normal[f, a]
+                beside[0, f], beside[1, f], corner[f] = t, s, k
+                area[f], distance[f] = size, along
+                f += 1
 
 
 @kernel(parallel=True)
-def face_points(points, simplices, simplex, corner, centre, normal, ends, position):
-    """The corners of every face, and where the line between the pressures crosses its plane: its circumcentre."""
+def find_turned(points, simplices, across, centre, looked, least, turned):
+    """turned[t] = bits of the corners of simplex t opposite which circumcentres are in the wrong order, if looked at.
+
+    By more than `least` of a face's width; faces are looked at from one of their sides.
+    """
     dim = points.shape[1]
-    for f in prange(len(corner)):
-        t, o, along = simplex[f], 0, 0.0
-        for k in range(dim + 1):
-            if k != corner[f]:
-                ends[f, o] = simplices[t, k]
-                o += 1
-        for a in range(dim):
-            along += (points[ends[f, 0], a] - centre[t, a]) * normal[f, a]
-        for a in range(dim):
-            position[f, a] = centre[t, a] + along * normal[f, a]
+    for run in prange((across.shape[0] + RUN - 1) // RUN):
+        p = np.zeros((4, 3))
+        for t in range(run * RUN, min(across.shape[0], (run + 1) * RUN)):
+            turned[t] = 0
+            if not looked[t]:
+                continue
+            place_of(points, simplices, t, p)
+            for k in range(dim + 1):
+                s = across[t, k]
+                if s < 0 or (s < t and looked[s]):
+                    continue
+                x, y, z, _ = face_normal(p, dim, k)
+                along = x * (centre[s, 0] - centre[t, 0]) + y * (centre[s, 1] - centre[t, 1])
+                if dim == 3:
+                    along += z * (centre[s, 2] - centre[t, 2])
+                size = np.sqrt(x * x + y * y + z * z)
+                if along < -least * (size if dim == 2 else np.sqrt(size)) * size:
+                    turned[t] |= 1 << k

@@ -8,7 +8,7 @@ Delaunay's: such faces are flipped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy import sparse
 
 from glug.grids.boxes import linear_fraction
 from glug.grids.covolume import Covolume
+from glug.grids.kernels import join_pairs
 from glug.grids.mesh import Distance, Fractions
 from glug.grids.tetrahedra import kernels, kernels_geometry
 from glug.grids.tetrahedra.lattice import Box, Leaves, lattice
@@ -51,15 +52,24 @@ class Simplices:
         kernels_geometry.circumcentres(self.points, self.corners, centre, volume)
         return centre, volume
 
-    def flipped(self, turned: np.ndarray) -> Simplices:
-        """With faces that are turned around flipped, as far as they do not touch."""
+    def flipped(self, turned: np.ndarray) -> tuple[Simplices, np.ndarray]:
+        """With faces that are turned around flipped, as far as they do not touch; and which simplices are new."""
         n, room = len(self.corners), len(turned)
         corners, across = (
             np.concatenate([a, np.full((room, self.dim + 1), -1, np.int32)]) for a in (self.corners, self.across)
         )
         done = np.zeros(n + room, np.bool_)
         count = kernels.flip(self.points, corners, across, n, turned, done)
-        return Simplices(self.points, corners[:count], across[:count])
+        return Simplices(self.points, corners[:count], across[:count]), done[:count]
+
+    def turned(self, centre: np.ndarray, looked: np.ndarray) -> np.ndarray:
+        """The faces (simplex, corner) whose circumcentres lie in the wrong order, of simplices that are looked at."""
+        bits = np.empty(len(self.corners), np.uint8)
+        given = self.points, self.corners, self.across, centre, looked, COINCIDENT
+        kernels_geometry.find_turned(*given, bits)
+        wrong = np.flatnonzero(bits)
+        at, corner = np.nonzero((bits[wrong, None] >> np.arange(self.dim + 1, dtype=np.uint8)) & 1)
+        return np.stack([wrong[at], corner], axis=1)
 
 
 def around(corners: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
@@ -81,6 +91,8 @@ class Faces:
 
     beside: np.ndarray
     corner: np.ndarray
+    ends: np.ndarray
+    position: np.ndarray
     normal: np.ndarray
     area: np.ndarray
     distance: np.ndarray
@@ -92,7 +104,8 @@ class Faces:
         start = np.zeros(len(count) + 1, np.int32)
         np.cumsum(count, out=start[1:])
         m, dim = int(start[-1]), simplices.dim
-        arrays = np.empty((2, m), np.int32), np.empty(m, np.int32), np.empty((m, dim)), np.empty(m), np.empty(m)
+        numbers = np.empty((2, m), np.int32), np.empty(m, np.int32), np.empty((m, dim), np.int32)
+        arrays = *numbers, np.empty((m, dim)), np.empty((m, dim)), np.empty(m), np.empty(m)
         kernels_geometry.make_faces(simplices.points, simplices.corners, simplices.across, centre, start, *arrays)
         return cls(*arrays)
 
@@ -100,11 +113,10 @@ class Faces:
     def width(self) -> np.ndarray:
         return self.area if self.normal.shape[1] == 2 else np.sqrt(self.area)
 
-    @property
-    def turned(self) -> np.ndarray:
-        """The faces (simplex, corner) whose circumcentres lie in the wrong order."""
-        wrong = np.flatnonzero(self.distance < -COINCIDENT * self.width)
-        return np.stack([self.beside[0, wrong], self.corner[wrong]], axis=1)
+    def kept(self, some: np.ndarray) -> Faces:
+        """Some of them."""
+        rest = (self.corner, self.ends, self.position, self.normal, self.area, self.distance)
+        return Faces(self.beside[:, some], *(a[some] for a in rest))
 
 
 @dataclass(frozen=True)
@@ -121,13 +133,17 @@ class Tetrahedra(Covolume):
     def build(cls, points: np.ndarray, corners: np.ndarray) -> Tetrahedra:
         """Of points (n, dim) [m] and simplices (m, dim + 1), flipped until no circumcentres are in the wrong order."""
         simplices = Simplices.connected(points, np.ascontiguousarray(corners, np.int32))
+        looked = np.ones(len(simplices.corners), np.bool_)
         for _ in range(MOST_PASSES):
             centre, volume = simplices.circumcentres()
-            faces = Faces.of(simplices, centre)
-            turned = faces.turned
+            turned = simplices.turned(centre, looked)
             if len(turned) == 0:
                 break
-            simplices = simplices.flipped(turned)
+            simplices, changed = simplices.flipped(turned)
+            waiting = turned[~changed[turned[:, 0]], 0]  # whose faces touched others that were flipped
+            changed[waiting] = True
+            looked = changed
+        faces = Faces.of(simplices, centre)
         cell_of = _clusters(faces, len(volume))
         return _assemble(cls, simplices, faces, centre, volume, cell_of, len(turned))
 
@@ -163,11 +179,9 @@ class Tetrahedra(Covolume):
         middle = simplices.points[simplices.corners].mean(axis=1)
         faces = Faces.of(simplices, middle)
         apart = np.linalg.norm(middle[faces.beside[1]] - middle[faces.beside[0]], axis=1)
-        faces = Faces(faces.beside, faces.corner, faces.normal, faces.area, apart)
+        faces = replace(faces, distance=apart, position=simplices.points[faces.ends].mean(axis=1))
         cell_of = np.arange(len(middle), dtype=np.int32)
-        mesh = _assemble(Tetrahedra, simplices, faces, middle, simplices.circumcentres()[1], cell_of, 0)
-        object.__setattr__(mesh, "face_position", simplices.points[mesh.ends].mean(axis=1))
-        return mesh
+        return _assemble(Tetrahedra, simplices, faces, middle, simplices.circumcentres()[1], cell_of, 0)
 
     def fractions(self, distance: Distance) -> Fractions:
         """Of the simplices, and of the two between a face and the circumcentres; slivers of these are none."""
@@ -225,7 +239,7 @@ def _clusters(faces: Faces, simplices: int) -> np.ndarray:
     """The number of the cell that every simplex is in: one where circumcentres coincide."""
     small = np.flatnonzero(np.abs(faces.distance) < COINCIDENT * faces.width)
     parent = np.arange(simplices, dtype=np.int32)
-    kernels.join(faces.beside, small, parent)
+    join_pairs(faces.beside, small, parent)
     own = parent == np.arange(simplices)
     return (np.cumsum(own, dtype=np.int32) - np.int32(1))[parent]
 
@@ -245,18 +259,11 @@ def _assemble(
     beside = cell_of[faces.beside]
     kept = np.flatnonzero(beside[0] != beside[1])
     if len(kept) < len(faces.area):
-        beside = beside[:, kept]
-        faces = Faces(
-            faces.beside[:, kept], faces.corner[kept], faces.normal[kept], faces.area[kept], faces.distance[kept]
-        )
-    m, dim = len(kept), simplices.dim
-    ends, position = np.empty((m, dim), np.int32), np.empty((m, dim))
-    given = simplices.points, simplices.corners, faces.beside[0], faces.corner, centre, faces.normal
-    kernels_geometry.face_points(*given, ends, position)
+        beside, faces = beside[:, kept], faces.kept(kept)
     cells = int(cell_of.max(initial=-1)) + 1
     return kind(
-        centre[first], np.bincount(cell_of, volume, cells), beside, position, faces.normal, faces.area, faces.distance,
-        simplices, cell_of, ends, np.stack([faces.beside[0], faces.corner]), turned,
+        centre[first], np.bincount(cell_of, volume, cells), beside, faces.position, faces.normal, faces.area,
+        faces.distance, simplices, cell_of, faces.ends, np.stack([faces.beside[0], faces.corner]), turned,
     )  # fmt: skip
 
 

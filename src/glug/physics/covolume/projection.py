@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from glug.grids.covolume import Covolume
-from glug.grids.tetrahedra.kernels import join
+from glug.grids.kernels import join_pairs
 from glug.grids.tetrahedra.mesh import Tetrahedra
 from glug.physics.covolume import kernels
 from glug.physics.covolume.levels import multigrid
@@ -146,7 +146,7 @@ class CovolumeProblem:
         both = self.number[self.mesh.beside]
         inner = np.flatnonzero((both >= 0).all(axis=0) & (self.link > 0.0))
         parent = np.arange(len(self.cells), dtype=np.int32)
-        join(both, inner, parent)
+        join_pairs(both, inner, parent)
         open_to_air = np.zeros(len(parent), np.bool_)
         open_to_air[parent[self.system.rest > 0.0]] = True
         closed = ~open_to_air[parent]
