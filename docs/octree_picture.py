@@ -24,7 +24,7 @@ def slice_through(n: int = 112) -> np.ndarray:
     frame = figure(n)
     problem = ViscosityProblem.build(frame.grid, frame.phi, frame.solid, frame.diffusion)
     system = problem.system()
-    level = tree_inside(system.m, 4, 2).level
+    level = tree_inside(system.m, 4, 2).painted()
     k = frame.grid.shape[2] // 2
     levels, wet = level[:, :, k], system.c[0][:, :, k] > 0
     return drawn(levels, wet, wet)

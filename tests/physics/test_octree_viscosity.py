@@ -9,6 +9,9 @@ from setups import NO_WALLS, rotation, tank
 
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.mesh import Fractions
+from glug.grids.octree.linear.faces import TreeFaces
+from glug.grids.octree.linear.kept import KeptFaces
+from glug.grids.octree.linear.tree import LinearTree
 from glug.grids.octree.operators import OctreeOperators
 from glug.grids.octree.transfer import to_octree, to_regular
 from glug.grids.octree.tree import Octree
@@ -18,7 +21,7 @@ from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.variational import stress_rows
 from glug.physics.viscosity.octree import tree as octree_tree
 from glug.physics.viscosity.octree.levels import OctreeSmoother
-from glug.physics.viscosity.octree.problem import OctreeViscosity, face_volumes
+from glug.physics.viscosity.octree.problem import OctreeViscosity
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.octree.tree import adapt, bent_cells, tree_inside
 from glug.physics.viscosity.preconditioners import SOLVERS
@@ -27,6 +30,7 @@ from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
 from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Multigrid
+from glug.studies.problems.linear_octree import linear
 from glug.studies.problems.octree import figure
 
 SLOPE = np.array([0.31, 0.17, 0.44])
@@ -37,21 +41,29 @@ def viscosity(position: np.ndarray) -> np.ndarray:
     return 5.0 + position @ SLOPE[: position.shape[1]]
 
 
-def random_tree(levels: int, dim: int, seed: int) -> Octree:
+def random_tree(levels: int, seed: int) -> Octree:
     rng = np.random.default_rng(seed)
     root = 1 << (levels - 1)
     n = root * (5 if levels < 4 else 3)
-    shape = (n, n, n if dim == 3 else 1)
-    finest = np.zeros(shape, bool)
+    finest = np.zeros((n, n, n), bool)
     for _ in range(4):
-        finest[tuple(rng.integers(root, s - root) if s > 1 else 0 for s in shape)] = True
-    return Octree.refined(finest, levels, dim)
+        finest[tuple(rng.integers(root, n - root, 3))] = True
+    return Octree.refined(finest, levels)
 
 
-def samples_at(shape: tuple[int, ...], offset: tuple[float, ...], dim: int) -> np.ndarray:
+def sparse_faces(tree: Octree) -> tuple[KeptFaces, np.ndarray]:
+    """All faces as a sparse tree has them, and which of them the faces of `tree` are."""
+    faces = KeptFaces.of(TreeFaces.of(linear(tree)))
+    return faces, np.argsort(tree.faces().numbers[faces.place[:, 0], *faces.place[:, 2:].T])
+
+
+def ones(tree: Octree) -> tuple[np.ndarray, ...]:
+    return tuple(np.ones(n.shape, np.float32) for n in tree.faces().numbers)
+
+
+def samples_at(shape: tuple[int, ...], offset: tuple[float, ...]) -> np.ndarray:
     axes = [np.arange(n + (o == 0.0)) + o for n, o in zip(shape, offset)]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    return viscosity(points * ([1, 1, 1] if dim == 3 else [1, 1, 0])).astype(np.float32)
+    return viscosity(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)).astype(np.float32)
 
 
 def sampled_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -61,16 +73,15 @@ def sampled_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("laplacian", [False, True])
 @pytest.mark.parametrize("gradient", ["enhanced", "sloped"])
-@pytest.mark.parametrize(("dim", "levels"), [(2, 4), (3, 3), (3, 4)])
-def test_assembled_rows_are_the_sparse_products(dim, levels, gradient, laplacian):
-    tree = random_tree(levels, dim, seed=levels)
-    faces = tree.faces()
-    cell = samples_at(tree.shape, (0.5, 0.5, 0.5), dim)
-    edges = tuple(samples_at(tree.shape, o, dim) for o in ((0.5, 0, 0), (0, 0.5, 0), (0, 0, 0.5)))
-    ones = tuple(np.ones(n.shape, np.float32) for n in faces.numbers)
-    weights = OctreeWeights(ones, 2 * cell, edges, edges, *coarse_diffusion(tree, cell))
-    ours = assemble(tree, faces, weights, enhanced=gradient == "enhanced", laplacian=laplacian).matrix()
-    operators = OctreeOperators(tree, gradient, faces)
+@pytest.mark.parametrize("levels", [3, 4])
+def test_assembled_rows_are_the_sparse_products(levels, gradient, laplacian):
+    tree = random_tree(levels, seed=levels)
+    faces, theirs = sparse_faces(tree)
+    cell = samples_at(tree.shape, (0.5, 0.5, 0.5))
+    edges = tuple(samples_at(tree.shape, o) for o in ((0.5, 0, 0), (0, 0.5, 0), (0, 0, 0.5)))
+    weights = OctreeWeights(ones(tree), 2 * cell, edges, edges, *coarse_diffusion(faces.tree, cell))
+    ours = assemble(faces, weights, enhanced=gradient == "enhanced", laplacian=laplacian).matrix()[theirs][:, theirs]
+    operators = OctreeOperators(tree, gradient)
     full = Fractions.full(operators)
     mu = viscosity(operators.cell_position), viscosity(operators.edge_position)
     rows = laplacian_rows(operators, full, full, mu)
@@ -82,17 +93,16 @@ def test_assembled_rows_are_the_sparse_products(dim, levels, gradient, laplacian
     assert inner.sum() > 30
     assert abs(ours - reference)[inner].max() < 1e-6 * abs(reference).max()  # weights are float32
     assert abs(ours - ours.T).max() <= 1e-14 * abs(ours).max()
-    assert np.array_equal(face_volumes(tree, faces.place), operators.face_volume.astype(np.float32))
+    assert np.array_equal(faces.volume[theirs], operators.face_volume.astype(np.float32))
 
 
 def test_rows_in_float32_are_positive_definite_with_viscosities_a_million_apart():
-    tree = random_tree(2, 3, seed=5)
-    faces = tree.faces()
+    tree = random_tree(2, seed=5)
+    faces, _ = sparse_faces(tree)
     rng = np.random.default_rng(3)
     cell, *edges = ((10.0 ** rng.uniform(0, 6, shape)).astype(np.float32) for shape in sampled_shapes(tree.shape))
-    ones = tuple(np.ones(n.shape, np.float32) for n in faces.numbers)
-    weights = OctreeWeights(ones, 2 * cell, tuple(edges), tuple(edges), *coarse_diffusion(tree, cell))
-    system = assemble(tree, faces, weights)
+    weights = OctreeWeights(ones(tree), 2 * cell, tuple(edges), tuple(edges), *coarse_diffusion(faces.tree, cell))
+    system = assemble(faces, weights)
     matrix = system.matrix().toarray()
     assert system.value.dtype == np.float32
     assert np.abs(matrix - matrix.T).max() <= 1e-14 * np.abs(matrix).max()
@@ -109,10 +119,14 @@ def thick_ball(n: int = 32) -> tuple[ViscosityProblem, float, np.ndarray]:
     return ViscosityProblem.build(grid, phi, sample_solids(grid, NO_WALLS, [], 0.0), diffusion), diffusion, phi
 
 
+def painted(tree: LinearTree) -> Octree:
+    return Octree(tree.painted(), tree.levels)
+
+
 def test_transfers_are_exact_for_linear_velocities():
     problem, _, _ = thick_ball()
     grid = problem.grid
-    tree = tree_inside(problem.system().m, 4, 2)
+    tree = painted(tree_inside(problem.system().m, 4, 2))
     assert tree.level.max() >= 2
     faces = tree.faces()
     slope = np.array([[1.0, -2.0, 0.5], [0.3, 0.7, -1.0], [2.0, 0.1, 0.4]])
@@ -134,7 +148,8 @@ def test_a_viscous_velocity_loses_little_on_the_way_there_and_back():
     problem.solve(velocity, SolveLimits(1e-5, 200))
     octree = OctreeViscosity(adapt(problem), 1.0)
     back = tuple(u.copy() for u in velocity)
-    to_regular(octree.tree, octree.place, to_octree(octree.tree, octree.place, velocity), back)
+    tree = painted(octree.tree)
+    to_regular(tree, octree.place, to_octree(tree, octree.place, velocity), back)
     inside = [m > 0 for m in problem.system().m]
     lost = sum(float(((u - v)[m] ** 2).sum()) for u, v, m in zip(velocity, back, inside))
     assert lost < 0.01**2 * sum(float((u[m] ** 2).sum()) for u, m in zip(velocity, inside))
@@ -204,7 +219,7 @@ def test_cells_stay_fine_where_the_velocity_bends():
     assert not bent_cells(start, 0.01).any()
     height = grid.points(FACES[0])[..., 1]
     start[0][:] += np.tanh((height - 0.5) / 0.04).astype(np.float32)
-    usual, refined = tree_inside(m, 4, 2), tree_inside(m, 4, 2, bent_cells(start, 0.02))
+    usual, refined = (painted(tree_inside(m, 4, 2, bent)) for bent in (None, bent_cells(start, 0.02)))
     n = grid.shape[0]
     assert usual.level[n // 2, n // 2, n // 2] >= 2 and refined.level[n // 2, n // 2, n // 2] == 0
     assert refined.level.max() >= 1  # away from it
@@ -264,7 +279,7 @@ def test_no_transition_touches_a_surface_or_a_solid():
     grid, phi, solid = tank(24)
     problem = ViscosityProblem.build(grid, phi, solid, 10.0)
     m = problem.system().m
-    tree = tree_inside(m, 4, 2)
+    tree = painted(tree_inside(m, 4, 2))
     plain = np.ones(grid.shape, bool)
     for a in range(3):
         full = np.abs(m[a] - 1.0) < 1e-4

@@ -43,12 +43,6 @@ def set_of_axis(fields, axis, i, j, k, value):
         fields[2][i, j, k] = value
 
 
-@kernel(inline=True)
-def face_at(numbers, axis, deep, l, i, j, k):
-    """The number of the face (i, j, k) of level l, known to exist; -1 where it is not kept."""
-    return np.int64(numbers[axis, i << l, j << l, k << (l * deep)])
-
-
 @kernel(parallel=True)
 def divide_parents(divided, deep, widen, parents):
     """Mark the parents of the divided cells and, when `widen`, of their face neighbours."""
@@ -220,15 +214,3 @@ def shrink(inside, smaller):
                     ok = inside[i - 1, j, k] and inside[i + 1, j, k] and inside[i, j - 1, k] and inside[i, j + 1, k]
                     ok = ok and inside[i, j, k - 1] and inside[i, j, k + 1]
                 smaller[i, j, k] = ok
-
-
-@kernel(parallel=True)
-def face_volumes(level, deep, place, volume):
-    """Control volume of every face, in finest cells: half the distance to the opposite faces on either side."""
-    for n in prange(place.shape[0]):
-        axis, l = np.int64(place[n, 0]), np.int64(place[n, 1])
-        i, j, k = place[n, 2] >> l, place[n, 3] >> l, np.int64(place[n, 4]) >> (l * deep)
-        low = level_at(level, deep, l, i - (axis == 0), j - (axis == 1), k - (axis == 2))
-        high = level_at(level, deep, l, i, j, k)
-        width = (1.0 if low > l else 0.5) + (1.0 if high > l else 0.5)
-        volume[n] = np.float32(width * (1 << (l * (2 + deep))))

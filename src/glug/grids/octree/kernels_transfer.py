@@ -171,8 +171,8 @@ def put_level(place, l, deep, values, scale, fields):
 
 
 @kernel(parallel=True)
-def put_finest(place, axis, values, scale, field):
+def put_finest(place, axis, values, scale, shift, field):
     """`scale` times the values at the faces of level 0 of one axis, into the regular field."""
     for n in prange(place.shape[0]):
         if place[n, 1] == 0 and place[n, 0] == axis:
-            field[place[n, 2], place[n, 3], place[n, 4]] = scale * values[n]
+            field[place[n, 2] + shift, place[n, 3] + shift, place[n, 4] + shift] = scale * values[n]

@@ -71,7 +71,7 @@ class OctreeSolver:
         if adapted is None:
             return problem.solve(velocity, limits)
         octree = OctreeViscosity(adapted, fluid.diffusion, enhanced=self.enhanced)
-        fluid.fields["level"] = adapted.tree.level
+        fluid.fields["level"] = adapted.tree.painted()
         del adapted, problem  # the weights are done with
         return octree.solve(velocity, limits)
 

@@ -17,12 +17,11 @@ import numpy as np
 from glug.grids.mesh import face_velocities
 from glug.grids.octree.flux import SCHEMES, OctreeFlux
 from glug.grids.octree.linear.faces import TreeFaces
-from glug.grids.octree.linear.morton import keys_of
-from glug.grids.octree.linear.tree import LinearTree
 from glug.grids.octree.operators import OctreeOperators
 from glug.grids.octree.tree import Octree
 from glug.physics.pressure.octree.problem import OctreePressure
 from glug.solvers.limits import SolveLimits
+from glug.studies.problems.linear_octree import linear
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 
@@ -104,13 +103,6 @@ def energy_growth(mesh: OctreeOperators, fields: int = FIELDS) -> float:
         after, _ = flux.project(u)
         worst = max(worst, float(after @ (mass @ after)) / float(u @ (mass @ u)) - 1.0)
     return worst
-
-
-def linear(tree: Octree) -> LinearTree:
-    """The same leaves as a sparse tree."""
-    corner, level = (a.astype(np.int64) for a in tree.leaves)
-    asked = [keys_of(corner[level == l] >> l) for l in range(tree.levels)]
-    return LinearTree.grown(asked, tree.shape)
 
 
 def fast_errors(tree: Octree) -> Norms:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from glug.errors import InputError
-from glug.grids.octree.linear import kernels
+from glug.grids.octree.linear import kernels, kernels_kept
 from glug.grids.octree.linear.build import Shape, Tiles, around, children_of, divisions, limits_of, places
 from glug.grids.octree.linear.morton import MOST_CELLS, SIDES, cells_of, keys_of
 
@@ -125,6 +125,12 @@ class LinearTree:
     def leaf_of(self, cells: np.ndarray) -> np.ndarray:
         """The leaves that cover finest cells (n, 3); ABSENT where there is none."""
         return self.index.find(keys_of(cells), self.levels)
+
+    def painted(self) -> np.ndarray:
+        """The level of the leaf over every cell of the box (uint8), 0 where there is none."""
+        level = np.zeros(self.shape, np.uint8)
+        kernels_kept.paint_values(self.key, self.level, self.level, level)
+        return level
 
     @property
     def nbytes(self) -> int:

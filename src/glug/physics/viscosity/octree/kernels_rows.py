@@ -1,31 +1,28 @@
 """Rows of the viscous matrix of an octree, straight into compressed storage (see `solvers.assembled.kernels_rows`).
 
 Most rows are plain: all strain samples around the face are regular, so the row is that of a regular grid of the face's
-level. The others add what the listed samples (`kernels_octree_samples`) hold for their face.
-
-Weights are those of the regular problem on finest cells: `c` twice mu dt / (rho dx^2) times the liquid fraction, `e`
-that of edges, `f` what couples the two components of a shear, `m` what acts on a face alone. On coarser levels, all
-liquid, `kappa` is mu dt / (rho dx^2): all levels above the finest, one after the other.
+level. The others add what the listed samples (`kernels_samples`, where `look` and `weights` are explained) hold for
+their face. Of the regular weights `f` is what couples the two components of a shear, `m` what acts on a face alone.
 """
 
 import numpy as np
 
 from glug.grids.kernels import moved
-from glug.grids.octree.kernels import level_at, of_axis
+from glug.grids.octree.kernels import of_axis
+from glug.grids.octree.linear.kernels_look import face_at, level_at
 from glug.jit import kernel, prange
 from glug.physics.viscosity.octree.kernels_samples import append, cell_weight, edge_state, edge_weight
 
 MOST = 256  # entries of a row; the longest in the figure of the bench has 53
 CHUNK = 256  # rows that one thread takes at a time
 ONE = np.uint64(1)
-FACES, CELLS, EDGES, KAPPA = 1, 4, 5, 7  # rows of `steps`: of three, one and three fields, and of levels from 1 on
+FACES, CELLS, EDGES = 0, 3, 4  # rows of `steps`: of three, one and three fields
 
 
 @kernel(inline=True)
-def inside(shape, deep, l, i, j, k):
-    """Whether all cells around a face of level l are in the forest."""
-    flat = not deep or 0 < k < (shape[2] >> l) - 1
-    return flat and 0 < i < (shape[0] >> l) - 1 and 0 < j < (shape[1] >> l) - 1
+def inside(shape, l, i, j, k):
+    """Whether all cells around a face of level l are in the box."""
+    return 0 < i < (shape[0] >> l) - 1 and 0 < j < (shape[1] >> l) - 1 and 0 < k < (shape[2] >> l) - 1
 
 
 @kernel(inline=True)
@@ -67,31 +64,31 @@ def finest_weights(axis, steps, m, c, e, f, x, y, z, w, v):
 
 
 @kernel(inline=True)
-def coarse_weights(axis, deep, steps, kappa, first, l, x, y, z, w, v):
-    """The same on coarser levels."""
-    after, before = (axis + 1) % 3, (axis + 2) % 3
-    a, b, d = steps[KAPPA + l, axis], steps[KAPPA + l, after], steps[KAPPA + l, before]
-    q = np.uint64(first[l]) + flat(steps, KAPPA + l, x >> l, y >> l, z >> (l * np.uint64(deep)))
-    scale = np.float64(ONE << (l * np.uint64(deep)))
+def coarse_weights(axis, kappa, steps, l, i, j, k, w, v):
+    """The same on coarser levels, from cell (i, j, k) of level l."""
+    a, b, d = steps[l, 1 + axis], steps[l, 1 + (axis + 1) % 3], steps[l, 1 + (axis + 2) % 3]
+    q = steps[l, 0] + i * steps[l, 1] + j * steps[l, 2] + k * steps[l, 3]
+    scale = np.float64(1 << l)
     w[0], w[1] = 2.0 * scale * np.float64(kappa[q - a]), 2.0 * scale * np.float64(kappa[q])
-    if deep or after < 2:
-        w[2], w[3] = scale * edge_mean(kappa, q, a, b), scale * edge_mean(kappa, q + b, a, b)
-    if deep or before < 2:
-        w[4], w[5] = scale * edge_mean(kappa, q, a, d), scale * edge_mean(kappa, q + d, a, d)
+    w[2], w[3] = scale * edge_mean(kappa, q, a, b), scale * edge_mean(kappa, q + b, a, b)
+    w[4], w[5] = scale * edge_mean(kappa, q, a, d), scale * edge_mean(kappa, q + d, a, d)
     v[2], v[3], v[4], v[5] = w[2], w[3], w[4], w[5]
-    return scale * np.float64(ONE << (l + l))
+    return np.float64(1 << (3 * l))
 
 
 @kernel(inline=True)
-def plain_row(stencil, axis, l, numbers, p, w, f, total, column, value, n):
+def plain_row(stencil, look, axis, l, i, j, k, w, f, total, column, value, n):
     """Write a plain row from its weights; returns where it ends and the sum of the row."""
-    for t in range(np.uint64(stencil.shape[1])):
-        sample, sign = np.uint64(stencil[axis, t, 0]), stencil[axis, t, 1]
+    for t in range(stencil.shape[1]):
+        sample, sign = stencil[axis, t, 0], stencil[axis, t, 1]
         weight = w[sample]
-        number = numbers[np.uint64(np.int64(p) + stencil[axis, t, 2 + l])]
         if sign == 0:
             total += weight
-        if number < 0 or not weight > 0.0:
+        if not weight > 0.0:
+            continue
+        x, y, z = i + stencil[axis, t, 3], j + stencil[axis, t, 4], k + stencil[axis, t, 5]
+        number = face_at(look, stencil[axis, t, 2], l, x, y, z)
+        if number < 0:
             continue
         v = -weight if sign == 0 else np.float64(sign) * f[sample]
         total += v
@@ -101,47 +98,46 @@ def plain_row(stencil, axis, l, numbers, p, w, f, total, column, value, n):
 
 
 @kernel(inline=True)
-def regular_part(level, deep, laplacian, numbers, m, c, e, f, kappa, first, axis, l, i, j, k, column, value):
+def regular_part(look, weights, laplacian, axis, l, i, j, k, column, value):
     """What regular samples add to the row of a face; returns the number of entries and the diagonal, mass included."""
     x, y, z = moved(axis, -1, i, j, k)
-    low, high = level_at(level, deep, l, x, y, z), level_at(level, deep, l, i, j, k)
+    low, high = level_at(look, l, x, y, z), level_at(look, l, i, j, k)
+    shift = weights[6]
     mass = (1.0 if low > l else 0.5) + (1.0 if high > l else 0.5)
-    mass *= np.float64(of_axis(m, axis, i, j, k)) if l == 0 else np.float64(1 << (l * (2 + deep)))
-    scale = float(1 << (l * deep))
+    mass *= np.float64(of_axis(weights[0], axis, i + shift, j + shift, k + shift)) if l == 0 else float(1 << (3 * l))
+    scale = float(1 << l)
     n = 0
     for side in range(2):
         x, y, z = moved(axis, side - 1, i, j, k)
         p, q, r = moved(axis, 2 * side - 1, x, y, z)
-        if (high if side else low) != l or level_at(level, deep, l, p, q, r) < l:
+        if (high if side else low) != l or level_at(look, l, p, q, r) < l:
             continue
-        w = scale * cell_weight(c, kappa, first, deep, l, x, y, z)
+        w = scale * cell_weight(weights, l, x, y, z)
         w = 0.5 * w if laplacian else w
         if w > 0.0:
             mass += w
             x, y, z = moved(axis, 2 * side - 1, i, j, k)
-            n = append(numbers, axis, deep, l, x, y, z, -w, column, value, n)
+            n = append(look, axis, l, x, y, z, -w, column, value, n)
     for turn in range(1, 3):
         along = (axis + turn) % 3
         edge = 3 - axis - along
-        if not deep and edge != 2:
-            continue
         for side in range(2):
             x, y, z = moved(along, side, i, j, k)
-            if edge_state(level, deep, edge, l, x, y, z) != 1:
+            if edge_state(look, edge, l, x, y, z) != 1:
                 continue
-            w = scale * edge_weight(e, c, kappa, first, deep, edge, l, x, y, z)
+            w = scale * edge_weight(look, weights, edge, l, x, y, z)
             if not w > 0.0:
                 continue
             mass += w
             p, q, r = moved(along, 2 * side - 1, i, j, k)
-            n = append(numbers, axis, deep, l, p, q, r, -w, column, value, n)
+            n = append(look, axis, l, p, q, r, -w, column, value, n)
             if laplacian:
                 continue
-            w = np.float64(of_axis(f, edge, x, y, z)) if l == 0 else w
+            w = np.float64(of_axis(weights[3], edge, x + shift, y + shift, z + shift)) if l == 0 else w
             w = w if side == 0 else -w
-            n = append(numbers, along, deep, l, x, y, z, w, column, value, n)
+            n = append(look, along, l, x, y, z, w, column, value, n)
             x, y, z = moved(axis, -1, x, y, z)
-            n = append(numbers, along, deep, l, x, y, z, -w, column, value, n)
+            n = append(look, along, l, x, y, z, -w, column, value, n)
     return n, mass
 
 
@@ -186,12 +182,14 @@ def irregular_part(laplacian, place, face, lists, column, value, n, total, taken
 
 
 @kernel(inline=True)
-def plain_weights(laplacian, deep, steps, m, c, e, f, kappa, first, axis, l, x, y, z, w, v):
+def plain_weights(laplacian, steps, m, c, e, f, weights, axis, l, i, j, k, w, v):
     """Weights around a face all of whose samples are regular, from flat fields; returns the mass."""
     if l == 0:
+        shift = weights[6]
+        x, y, z = np.uint64(i + shift), np.uint64(j + shift), np.uint64(k + shift)
         total = finest_weights(axis, steps, m, c, e, f, x, y, z, w, v)
     else:
-        total = coarse_weights(axis, deep, steps, kappa, first, l, x, y, z, w, v)
+        total = coarse_weights(axis, weights[4], weights[5], l, i, j, k, w, v)
     if laplacian:
         w[0], w[1] = 0.5 * w[0], 0.5 * w[1]
     return total
@@ -199,21 +197,20 @@ def plain_weights(laplacian, deep, steps, m, c, e, f, kappa, first, axis, l, x, 
 
 @kernel(parallel=True)
 def fill_rows(
-    level, deep, laplacian, stencil, steps, numbers, flat_numbers, place, fields, flat_fields, kappa, first, lists,
+    look, weights, flat_fields, steps, laplacian, stencil, place, lists,
     chunks, begins, ends, fits, start, length, column, value, rest,
 ):  # fmt: skip
     """The rows of `chunks`, one after the other from begins[chunk] on; `fits` says whether there was enough room.
 
-    `stencil` (axes, entries, 2 + levels) says for the entries of plain rows: the sample (see `finest_weights`), 0 for
-    -w and else the sign of f, and on every level how far away the face is in the numbers. `steps` are those of flat
-    fields: of the numbers, masses, cells, edges and of kappa on every level. `fields` are m, c, e, f.
+    `stencil` (axes, entries, 6) says for the entries of plain rows: the sample (see `finest_weights`), 0 for -w and
+    else the sign of f, and the face: its axis and how far away it is. `steps` are those of `flat_fields`: m, c, e, f.
     """
-    m, c, e, f = fields
-    flat_m, flat_c, flat_e, flat_f = flat_fields
     begin = lists[0]
-    size = np.uint64(numbers.shape[1] * numbers.shape[2] * numbers.shape[3])
     entries = np.uint64(stencil.shape[1])
+    m, c, e, f, kappa, kappa_steps, shift, sides = weights
+    flat_m, flat_c, flat_e, flat_f = flat_fields
     for number in prange(chunks.shape[0]):
+        own = m, c, e, f, kappa, kappa_steps, shift, sides  # parallel loops take no tuples of tuples
         chunk = chunks[number]
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
         taken, entry = np.full(MOST, -1, np.int64), np.empty(MOST, np.int64)
@@ -221,15 +218,12 @@ def fill_rows(
         at, end = np.uint64(begins[chunk]), np.uint64(ends[chunk])
         for row in range(np.uint64(chunk * CHUNK), np.uint64(min((chunk + 1) * CHUNK, place.shape[0]))):
             axis, l = np.int64(place[row, 0]), np.int64(place[row, 1])
-            x, y, z = np.uint64(place[row, 2]), np.uint64(place[row, 3]), np.uint64(place[row, 4])
-            i, j, k = np.int64(x) >> l, np.int64(y) >> l, np.int64(z) >> (l * deep)
+            i, j, k = np.int64(place[row, 2]) >> l, np.int64(place[row, 3]) >> l, np.int64(place[row, 4]) >> l
             start[row] = at
-            plain = begin[row] == begin[row + ONE] and inside(level.shape, deep, l, i, j, k)
+            plain = begin[row] == begin[row + ONE] and inside(look[7], l, i, j, k)
             n, total = 0, 0.0
             if not plain:
-                n, total = regular_part(
-                    level, deep, laplacian, numbers, m, c, e, f, kappa, first, axis, l, i, j, k, index, weight
-                )
+                n, total = regular_part(look, own, laplacian, axis, l, i, j, k, index, weight)
                 for o in range(n):
                     total += weight[o]
                 n, total = irregular_part(laplacian, place, np.int64(row), lists, index, weight, n, total, taken, entry)
@@ -237,11 +231,8 @@ def fill_rows(
                 at = end + ONE
                 break
             if plain:
-                total = plain_weights(
-                    laplacian, deep, steps, flat_m, flat_c, flat_e, flat_f, kappa, first, axis, l, x, y, z, w, v
-                )
-                p = np.uint64(axis) * size + flat(steps, 0, x, y, z)
-                at, total = plain_row(stencil, axis, l, flat_numbers, p, w, v, total, column, value, at)
+                total = plain_weights(laplacian, steps, flat_m, flat_c, flat_e, flat_f, own, axis, l, i, j, k, w, v)
+                at, total = plain_row(stencil, look, axis, l, i, j, k, w, v, total, column, value, at)
             else:
                 for o in range(n):
                     column[at], value[at] = index[o], weight[o]

@@ -12,12 +12,11 @@ from glug.grids.blocks import TILE
 from glug.grids.coarsen import gather, weights_at
 from glug.grids.kernels import active_tiles
 from glug.grids.octree import kernels_transfer as kernels
-from glug.grids.octree.transfer import fields_of
-from glug.grids.octree.tree import Octree
-from glug.grids.regular import FACES
+from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.viscosity import kernels_contact_line
 from glug.physics.viscosity.levels import ViscosityLevel, coarser, hierarchy
 from glug.physics.viscosity.octree.slip import SlippingRows
+from glug.physics.viscosity.octree.tree import AdaptedProblem
 from glug.solvers.assembled.rows import AssembledSystem, BlockGaussSeidel
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import Level
@@ -34,47 +33,43 @@ FULL = 0.999  # liquid fraction from which a face is not at the surface
 class OctreeLevel:
     """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
 
-    def __init__(
-        self,
-        tree: Octree,
-        place: np.ndarray,
-        system: AssembledSystem | SlippingRows,
-        regular: ViscosityLevel,
-        jumps: np.ndarray | None,
-    ):
-        self.tree, self.place, self.system = tree, place, system
-        self.everything, self.hard = system.everything, system.part(in_tiles(hard_cells(regular, jumps), place))
+    def __init__(self, adapted: AdaptedProblem, system: AssembledSystem | SlippingRows):
+        regular, tree, self.place, self.system = adapted.regular, adapted.tree, adapted.faces.place, system
+        self._shift = adapted.shift  # of the tree's corner in the regular grid, and in that of level 1
+        self._shift_1 = adapted.shift // 2 + EMPTY
+        hard = in_tiles(hard_cells(regular, adapted.jumps), self.place, adapted.shift)
+        self.everything, self.hard = system.everything, system.part(hard)
         self.mask, self.blocks = system.mask, system.blocks
         self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
-        self._shapes = [field.shape for field in fields_of(tree, 0, np.uint8)]
+        self._shapes = [m.shape for m in regular.m]
         self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
-        self._fields = {l: fields_of(tree, l) for l in range(2, tree.levels)}
+        self._fields = {l: level_fields(tree.shape, l) for l in range(2, tree.levels)}
 
     def restrict(self, r: Vector, coarse: ViscosityLevel, b: Vector) -> None:
         place, values, one, none = self.place, r[0][0, 0], np.float32(1.0), np.float32(0.0)
         for a, offset in enumerate(FACES):
             shape = self._shapes[a]
             finest = self._finest[: int(np.prod(shape))].reshape(shape)
-            kernels.put_finest(place, a, values, one, finest)
+            kernels.put_finest(place, a, values, one, self._shift, finest)
             gather(finest, weights_at(offset), b[a], coarse.blocks, coarse.m[a])
-            kernels.put_finest(place, a, values, none, finest)
-        kernels.add_to_level(place, 1, values, b, EMPTY)
+            kernels.put_finest(place, a, values, none, self._shift, finest)
+        kernels.add_to_level(place, 1, values, b, self._shift_1)
         for l, fields in self._fields.items():
             for field in fields:
                 field.fill(0.0)
             kernels.put_level(place, l, 1, values, one, fields)
         for l in reversed(self._fields):
             for a in range(3):
-                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (b[a], EMPTY)
+                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (b[a], self._shift_1)
                 kernels.spread_faces(self._fields[l][a], a, shift, finer)
 
     def interpolate(self, e: Vector, x: Vector) -> None:
         place, values = self.place, x[0][0, 0]
-        kernels.add_between(place, e, EMPTY, values)
-        kernels.add_level(place, 1, e, EMPTY, values)
+        kernels.add_between(place, e, self._shift_1, values)
+        kernels.add_level(place, 1, e, self._shift_1, values)
         for l, fields in self._fields.items():
             for a in range(3):
-                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (e[a], EMPTY)
+                finer, shift = (self._fields[l - 1][a], 0) if l > 2 else (e[a], self._shift_1)
                 kernels.restrict_faces(finer, a, 1, shift, fields[a])
             kernels.add_level(place, l, fields, 0, values)
 
@@ -96,12 +91,18 @@ def hard_cells(level: ViscosityLevel, jumps: np.ndarray | None) -> np.ndarray:
     return marked
 
 
-def in_tiles(marked: np.ndarray, place: np.ndarray) -> np.ndarray:
+def level_fields(shape: tuple[int, int, int], l: int) -> Staggered:
+    """Zero fields of level l over a box of so many finest cells."""
+    return Grid(1.0, (shape[0] >> l, shape[1] >> l, shape[2] >> l)).staggered()
+
+
+def in_tiles(marked: np.ndarray, place: np.ndarray, shift: int) -> np.ndarray:
     """The faces of the finest level in tiles that have a marked cell."""
     found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
     active_tiles(marked, TILE, found)
-    i, j, k = (place[:, a] // TILE for a in (2, 3, 4))
-    return np.flatnonzero(found[i, j, k] & (place[:, 1] == 0))
+    finest = np.flatnonzero(place[:, 1] == 0)
+    i, j, k = ((place[finest, a] + np.int16(shift)) // TILE for a in (2, 3, 4))
+    return finest[found[i, j, k]]
 
 
 class OctreeSmoother:
@@ -128,12 +129,6 @@ class OctreeSmoother:
         self._of(level).backward(level, b, x, scratch)
 
 
-def octree_hierarchy(
-    tree: Octree,
-    place: np.ndarray,
-    system: AssembledSystem | SlippingRows,
-    regular: ViscosityLevel,
-    jumps: np.ndarray | None = None,
-) -> list[Level]:
-    """The tree and the regular grids below `regular`, the one of finest cells, which is not kept."""
-    return [OctreeLevel(tree, place, system, regular, jumps), *hierarchy(coarser(regular))]
+def octree_hierarchy(adapted: AdaptedProblem, system: AssembledSystem | SlippingRows) -> list[Level]:
+    """The tree and the regular grids below the one of finest cells, which is not kept."""
+    return [OctreeLevel(adapted, system), *hierarchy(coarser(adapted.regular))]

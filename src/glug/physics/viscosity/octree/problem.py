@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from glug.grids.octree import kernels, kernels_transfer
 from glug.grids.octree.transfer import to_octree, to_regular
 from glug.grids.octree.tree import Octree
 from glug.grids.regular import Staggered
@@ -48,15 +47,15 @@ class OctreeViscosity:
         enhanced: bool = True,
         solver: Iterative = MULTIGRID,
     ):
-        problem, regular, self.tree = adapted.problem, adapted.regular, adapted.tree
+        problem, regular, self.faces, self.shift = adapted.problem, adapted.regular, adapted.faces, adapted.shift
+        self.tree, self.place, self.volume = adapted.tree, adapted.faces.place, adapted.faces.volume
         self.solid, self.solid_faces, self.bodies = problem.solid, problem.solid_faces, problem.bodies
-        self.place = place = adapted.faces.place
         begin = time.perf_counter()
-        kappa, first = coarse_diffusion(self.tree, diffusion)
-        weights = OctreeWeights(regular.m, regular.c[0], regular.e, regular.f, kappa, first)
-        rows = assemble(self.tree, adapted.faces, weights, enhanced=enhanced)
+        fields = regular.m, regular.c[0], regular.e, regular.f
+        coarse = coarse_diffusion(self.tree, diffusion)
+        weights = OctreeWeights(*fields, *coarse, self.shift, adapted.sides)
+        rows = assemble(self.faces, weights, enhanced=enhanced)
         assembled = time.perf_counter()
-        self.volume = face_volumes(self.tree, place)
         self.mass = self._of_finest(problem.mass, 1.0)
         if problem.density is not None:
             self._weigh(problem.density, rows)
@@ -70,7 +69,7 @@ class OctreeViscosity:
         ready = time.perf_counter()
         self.solver, self.levels = solver, list[Level]()
         if solver.coarse:
-            self.levels = octree_hierarchy(self.tree, place, self.system, regular, adapted.jumps)
+            self.levels = octree_hierarchy(adapted, self.system)
         self.seconds = {
             **adapted.seconds,
             "assemble": assembled - begin,
@@ -81,16 +80,27 @@ class OctreeViscosity:
     def _of_finest(self, fields: Vector, elsewhere: float) -> np.ndarray:
         """Regular fields at the tree's finest faces."""
         values = np.full(len(self.place), elsewhere, np.float32)
-        kernels_transfer.take_level(self.place, 0, self.tree.deep, fields, values)
+        for a, field in enumerate(fields):
+            mine, at = self._finest(a)
+            values[mine] = field[at]
         return values
+
+    def _finest(self, axis: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """The finest faces across an axis, and where they are in the regular grid."""
+        mine = np.flatnonzero((self.place[:, 0] == axis) & (self.place[:, 1] == 0))
+        return mine, tuple((self.place[mine, 2:] + np.int16(self.shift)).T)
 
     def _weigh(self, density: Staggered, rows: AssembledSystem) -> None:
         """Give coarse faces, which have the reference density so far, that of the liquid around them."""
         coarse = self.place[:, 1] > 0
-        rho = to_octree(self.tree, self.place, density)[coarse]
+        rho = to_octree(self._painted(), self.place, density)[coarse]
         self.mass[coarse] = rho
         rows.rest[coarse] += (rho - np.float32(1.0)) * self.volume[coarse]
         rows.forget_diagonal()
+
+    def _painted(self) -> Octree:
+        """The tree over the window, for velocities that come from there and go back."""
+        return Octree(self.tree.painted(), self.tree.levels)
 
     def _numbers(self, problem: ViscosityProblem) -> np.ndarray:
         """Of the regular faces, through all axes, on the tree; -1 for those that are none of its finest ones.
@@ -100,9 +110,8 @@ class OctreeViscosity:
         sizes = [m.size for m in problem.mass]
         number = np.full(sum(sizes), -1)
         for a, m in enumerate(problem.mass):
-            mine = np.flatnonzero((self.place[:, 0] == a) & (self.place[:, 1] == 0))
-            corner = tuple(self.place[mine, 2:].astype(np.int64).T)
-            number[sum(sizes[:a]) + np.ravel_multi_index(corner, m.shape)] = mine
+            mine, at = self._finest(a)
+            number[sum(sizes[:a]) + np.ravel_multi_index(tuple(n.astype(np.int64) for n in at), m.shape)] = mine
         return number
 
     def right_hand_side(self, start: np.ndarray) -> np.ndarray:
@@ -114,16 +123,32 @@ class OctreeViscosity:
         return b
 
     def solve(self, velocity: Staggered, limits: SolveLimits) -> SolveStats:
-        """Replace `velocity` by the solution, in place; solid faces take the solid's.
+        """Replace `velocity`, that of the regular grid, by the solution, in place; solid faces take the solid's."""
+        begin = time.perf_counter()
+        painted = self._painted()
+        start = to_octree(painted, self.place, velocity)
+        self.seconds["transfer"] += time.perf_counter() - begin
+        x, stats = self.solved(start, limits, velocity)
+        begin = time.perf_counter()
+        to_regular(painted, self.place, x, velocity)
+        write_solids(wall_velocity(self.solid, self.bodies), self.solid_faces, velocity)
+        spent = time.perf_counter() - begin
+        self.seconds["transfer"] += spent
+        return replace(stats, setup_seconds=stats.setup_seconds + spent)
 
-        Residuals are relative to the right-hand side of the finest faces, as on the regular grid: beside that of coarse
-        faces, which is larger by their volume, those of the surface would not count.
+    def solved(
+        self, start: np.ndarray, limits: SolveLimits, velocity: Staggered | None = None
+    ) -> tuple[np.ndarray, SolveStats]:
+        """The solution (float64) on the tree's unknown faces that follows from their velocities `start`.
+
+        Terms see the regular `velocity`. Residuals are relative to the right-hand side of the finest faces, as on the
+        regular grid: beside that of coarse faces, larger by their volume, those of the surface would not count.
         """
         begin = time.perf_counter()
-        start = to_octree(self.tree, self.place, velocity)
         b = self.system.vector(self.right_hand_side(start))
         eliminated = self.eliminated
-        given = [term.given(b, velocity) for term in eliminated.terms]
+        assert velocity is not None or not eliminated.terms
+        given = [] if velocity is None else [term.given(b, velocity) for term in eliminated.terms]
         eliminated.prepare(b, given)
         x = self.system.vector(start, np.float64)
         del start
@@ -137,12 +162,8 @@ class OctreeViscosity:
         choices = self.solver.makers(self)
         stats = solve_with_fallback(whole, choices, b, x, limits.scaled(share))
         stats = replace(stats, residual=stats.residual / share)
-        begin = time.perf_counter()
         eliminated.finish(x, x, given)
-        to_regular(self.tree, self.place, x[0][0, 0], velocity)
-        write_solids(wall_velocity(self.solid, self.bodies), self.solid_faces, velocity)
-        self.seconds["transfer"] += time.perf_counter() - begin
-        return replace(stats, setup_seconds=stats.setup_seconds + sum(self.seconds.values()))
+        return x[0][0, 0], replace(stats, setup_seconds=stats.setup_seconds + sum(self.seconds.values()))
 
     def jacobi(self) -> Preconditioner:
         return Diagonal(self.system.mask, self.system.blocks)
@@ -152,10 +173,3 @@ class OctreeViscosity:
 
     def plain_multigrid(self) -> Preconditioner:
         return Cycle(self.system, Multigrid(self.levels, OctreeSmoother(), 0))
-
-
-def face_volumes(tree: Octree, place: np.ndarray) -> np.ndarray:
-    """Control volumes of the faces, in finest cells."""
-    volume = np.empty(len(place), np.float32)
-    kernels.face_volumes(tree.level, tree.deep, place, volume)
-    return volume

@@ -6,11 +6,14 @@ from functools import partial
 import numpy as np
 
 from glug.errors import SolverError
-from glug.grids.octree.tree import Faces, Octree
+from glug.grids.octree.linear.kept import KeptFaces
+from glug.grids.octree.linear.morton import cells_of
+from glug.grids.octree.linear.tree import LinearTree
 from glug.grids.regular import Staggered, mapped
 from glug.grids.strain_stencil import matrix_row
 from glug.physics.viscosity.octree import kernels_rows as kernels
 from glug.physics.viscosity.octree import kernels_samples as listing
+from glug.physics.viscosity.octree.tree import STICKING, Sides
 from glug.physics.viscosity.weights import Diffusion
 from glug.solvers.assembled.rows import AssembledSystem
 
@@ -27,60 +30,58 @@ class OctreeWeights:
     cell: np.ndarray
     edges: Staggered
     coupling: Staggered
-    kappa: np.ndarray  # levels 1, 2, ... one after the other
-    first: np.ndarray  # where each level begins
+    kappa: np.ndarray  # one number, or those of the cells of levels 1, 2, ... one after the other
+    steps: np.ndarray  # (levels, 4): where each level begins in it, and how far its cells are apart along every axis
+    shift: int = 0  # the place of the tree's corner in the regular grid
+    sides: Sides = STICKING  # of the tree's box, in finest cells
+
+    @property
+    def arrays(self) -> tuple:
+        """What kernels take."""
+        fields = self.mass, self.cell, self.edges, self.coupling
+        return *fields, self.kappa, self.steps, self.shift, np.array(self.sides, np.float64)
 
 
-def coarse_diffusion(tree: Octree, diffusion: Diffusion) -> tuple[np.ndarray, np.ndarray]:
-    """Means over the cells of all levels above the finest, one after the other, and where each begins."""
-    sizes = [0, 0] + [int(np.prod(tree.shape_at(l))) for l in range(1, tree.levels)]
-    first = np.cumsum(sizes)[: max(tree.levels, 2)]
-    kappa = np.empty(sum(sizes), np.float32)
+def coarse_diffusion(tree: LinearTree, diffusion: Diffusion) -> tuple[np.ndarray, np.ndarray]:
+    """mu dt / (rho dx^2) of all levels above the finest and how to find it; fields are those of the tree's box."""
+    steps = np.zeros((tree.levels, 4), np.int64)
     if not isinstance(diffusion, np.ndarray):
-        kappa[:] = diffusion
-        return kappa, first
-    deep = tree.deep
-    field = diffusion
+        return np.full(1, diffusion, np.float32), steps
+    field, means = diffusion, [np.zeros(1, np.float32)]
     for l in range(1, tree.levels):
-        nx, ny, nz = tree.shape_at(l)
-        field = field.reshape(nx, 2, ny, 2, nz, 1 + deep).mean(axis=(1, 3, 5), dtype=np.float32)
-        kappa[first[l] : first[l] + field.size] = field.ravel()
-    return kappa, first
+        nx, ny, nz = (n >> l for n in tree.shape)
+        field = field.reshape(nx, 2, ny, 2, nz, 2).mean(axis=(1, 3, 5), dtype=np.float32)
+        steps[l] = sum(m.size for m in means), ny * nz, nz, 1
+        means.append(field.ravel())
+    return np.concatenate(means), steps
 
 
-def stencils(steps: tuple[int, int, int], size: int, levels: int, dim: int, laplacian: bool) -> np.ndarray:
-    """The entries of plain rows of every axis, as `fill_rows` takes them.
-
-    `steps` along every axis lead from face to face in the numbers of one component; every component has `size`.
-    """
+def stencils(laplacian: bool) -> np.ndarray:
+    """The entries of plain rows of every axis, as `fill_rows` takes them."""
     rows = []
-    for axis in range(dim):
+    for axis in range(3):
         row = []
-        for sample, sign, (component, place) in matrix_row(axis, dim):
+        for sample, sign, (component, place) in matrix_row(axis):
             if component == axis or not laplacian:
-                far = sum(n * by for n, by in zip(place, steps))
-                numbers = [(component - axis) * size + (far << l) for l in range(levels)]
-                row.append((sample, sign if component != axis else 0, *numbers))
+                row.append((sample, sign if component != axis else 0, component, *place))
         rows.append(row)
     return np.array(rows, np.int64)
 
 
-def list_samples(
-    tree: Octree, faces: Faces, weights: OctreeWeights, enhanced: bool, laplacian: bool
-) -> tuple[np.ndarray, ...]:
+def list_samples(faces: KeptFaces, weights: OctreeWeights, enhanced: bool, laplacian: bool) -> tuple[np.ndarray, ...]:
     """The irregular samples and where every face occurs in them, as `irregular_part` takes them."""
-    corner, level = faces.transitions
+    tree = faces.tree
+    corner, level = cells_of(tree.key[faces.transitions]), tree.level[faces.transitions]
     starts = np.zeros((-(-len(level) // int(listing.CHUNK)), 2), np.int64)
-    fixed = (tree.level, tree.deep, enhanced, laplacian, corner, level, faces.numbers)
-    fields = weights.cell, weights.edges, weights.kappa, weights.first
+    fixed = faces.look, weights.arrays, enhanced, laplacian, corner, level
     none = np.zeros(0, np.int32)
-    listing.irregular_samples(*fixed, *fields, starts, np.zeros(0), none, none, np.zeros(0, np.float32))
+    listing.irregular_samples(*fixed, starts, np.zeros(0), none, none, np.zeros(0, np.float32))
     samples, entries = (int(n) for n in starts.sum(axis=0))
     starts = np.cumsum(starts, axis=0) - starts
     # With values in float32 all differences of a row still share one rounded distance: rigid motions cancel.
     sample_weight, listed_value = np.empty(samples), np.empty(entries, np.float32)
     sample, listed = np.empty(entries, np.int32), np.empty(entries, np.int32)
-    listing.irregular_samples(*fixed, *fields, starts, sample_weight, sample, listed, listed_value)
+    listing.irregular_samples(*fixed, starts, sample_weight, sample, listed, listed_value)
     sample_first = np.zeros(samples + 1, np.int32)
     if samples:
         np.cumsum(np.bincount(sample, minlength=samples), out=sample_first[1:])
@@ -90,21 +91,18 @@ def list_samples(
 
 
 def assemble(
-    tree: Octree, faces: Faces, weights: OctreeWeights, *, enhanced: bool = True, laplacian: bool = False
+    faces: KeptFaces, weights: OctreeWeights, *, enhanced: bool = True, laplacian: bool = False
 ) -> AssembledSystem:
     """M + E' K V E over `faces`; others, where a stencil meets them, count as zero.
 
     `laplacian` is the baseline: the gradient of every component on its own.
     """
-    lists = list_samples(tree, faces, weights, enhanced, laplacian)
-    numbers, w = faces.numbers, weights
-    fields = w.mass, w.cell, w.edges, w.coupling
+    lists = list_samples(faces, weights, enhanced, laplacian)
+    w = weights
     flat = flattened(w.mass), w.cell.ravel(), flattened(w.edges), flattened(w.coupling)
-    shapes = [numbers[0].shape, *(a.shape for a in (*w.mass, w.cell, *w.edges))]
-    shapes += map(tree.shape_at, range(1, tree.levels))
-    steps = [(ny * nz, nz, 1) for _, ny, nz in shapes]
-    entries = stencils(steps[0], numbers[0].size, tree.levels, tree.dim, laplacian)
-    fixed = tree.level, tree.deep, laplacian, entries, np.array(steps, np.uint64), numbers, numbers.ravel(), faces.place
+    steps = np.array([(ny * nz, nz, 1) for _, ny, nz in (a.shape for a in (*w.mass, w.cell, *w.edges))], np.uint64)
+    entries = stencils(laplacian)
+    fixed = faces.look, w.arrays, flat, steps, laplacian, entries, faces.place, lists
     start, length = np.empty(faces.count, np.uint32), np.empty(faces.count, np.uint8)
     rest = np.empty(faces.count, np.float32)
     fits = np.zeros(-(-faces.count // kernels.CHUNK), np.bool_)
@@ -112,7 +110,7 @@ def assemble(
         sizes = chunk_sizes(lists[0], entries.shape[1], spare)
         ends = np.cumsum(sizes)
         column, value = entry_room(int(sizes.sum()))
-        fill = partial(kernels.fill_rows, *fixed, fields, flat, w.kappa, w.first, lists)
+        fill = partial(kernels.fill_rows, *fixed)
         out = fits, start, length, column, value, rest
         fill(np.arange(len(sizes)), ends - sizes, ends, *out)
         late = np.flatnonzero(~fits)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from glug.grids.octree import kernels
-from glug.grids.octree.tree import Faces, Octree
+from glug.grids.octree.linear.faces import TreeFaces
+from glug.grids.octree.linear.kept import KeptFaces
+from glug.grids.octree.linear.morton import cells_of, keys_of
+from glug.grids.octree.linear.tree import LinearTree
 from glug.grids.regular import Staggered, lower_upper, mapped
 from glug.physics.viscosity.levels import ViscosityLevel
 from glug.physics.viscosity.problem import ViscosityProblem
@@ -16,13 +19,15 @@ LEVELS, BAND = 4, 2  # as the source has it: more levels or thinner bands gain n
 # From how many unknowns of the regular grid on, and with how many times fewer, a step on a tree takes less time: the
 # figure of the bench takes 1.5 times as long as on the regular grid with 1.7 million, 0.75 times with 5.6 million.
 MANY, FEWER = 4_000_000, 4.0
+Sides = tuple[tuple[float, float], ...]  # slip lengths of the lower and upper sides of a box along every axis
+STICKING: Sides = ((0.0, 0.0),) * 3
 SAME_DENSITY = 1e-3  # by which densities may differ that count as one
 
 
 def tree_inside(
     m: Staggered, levels: int, band: int, finest: np.ndarray | None = None, jumps: np.ndarray | None = None
-) -> Octree:
-    """The coarsest tree that has `band` finest cells of plain liquid around everything else.
+) -> LinearTree:
+    """The coarsest tree of the liquid that has `band` finest cells of plain liquid around everything else.
 
     `m` is what acts on the regular faces alone: 1 where they are plain. `jumps` are cells that are not plain either
     (`jump_cells`), `finest` such that are finest without a band (`bent_cells`).
@@ -39,7 +44,34 @@ def tree_inside(
     np.logical_not(inside, out=smaller)
     if finest is not None:
         smaller |= finest
-    return Octree.refined(smaller, levels)
+    return tree_around(smaller, near_unknowns(m, inside), levels)
+
+
+def near_unknowns(m: Staggered, near: np.ndarray) -> np.ndarray:
+    """The cells with an unknown face, and those beside them, into `near`."""
+    near[:] = False
+    for a, field in enumerate(m):
+        for side in lower_upper(field, a):
+            near |= side > 0
+    for a in range(3):
+        found = np.moveaxis(near, a, 0)
+        wider = found.copy()
+        wider[1:] |= found[:-1]
+        wider[:-1] |= found[1:]
+        found[:] = wider
+    return near
+
+
+def tree_around(finest: np.ndarray, near: np.ndarray, levels: int) -> LinearTree:
+    """The coarsest tree whose leaves are finest where `finest` says so; those that are not `near` are absent."""
+    top = levels - 1
+    nx, ny, nz = finest.shape
+    roots = near.reshape(nx >> top, 1 << top, ny >> top, 1 << top, nz >> top, 1 << top).any(axis=(1, 3, 5))
+    none = np.zeros(0, np.int64)
+    asked = [keys_of(np.argwhere(finest & near)), *[none] * (levels - 2), keys_of(np.argwhere(roots))]
+    return LinearTree.grown(
+        asked if levels > 1 else asked[-1:], (nx, ny, nz), lambda key, _: near[tuple(cells_of(key).T)]
+    )
 
 
 def jump_cells(cell: np.ndarray) -> np.ndarray:
@@ -66,14 +98,19 @@ def bent_cells(velocity: Staggered, bend: float) -> np.ndarray:
 
 @dataclass
 class AdaptedProblem:
-    """A regular problem and the tree for it."""
+    """A regular problem and the tree for it, whose corner is `shift` cells inside the regular grid."""
 
     problem: ViscosityProblem
     regular: ViscosityLevel  # the operator on the regular grid of finest cells
-    tree: Octree
-    faces: Faces
+    faces: KeptFaces
     jumps: np.ndarray | None  # where the viscosity does
     seconds: dict[str, float]
+    shift: int = 0
+    sides: Sides = STICKING  # of the tree's box, in finest cells
+
+    @property
+    def tree(self) -> LinearTree:
+        return self.faces.tree
 
 
 def adapt(
@@ -90,9 +127,9 @@ def adapt(
         jumps = mixed if jumps is None else jumps | mixed
         m = mapped(np.divide, regular.m, problem.density)  # what is full of a heavier liquid is as plain
     tree = tree_inside(m, levels, band, finest, jumps)
-    faces = tree.faces(regular.m)
+    faces = KeptFaces.of(TreeFaces.of(tree), regular.m)
     seconds = {"weights": ready - begin, "adapt": time.perf_counter() - ready}
-    return AdaptedProblem(problem, regular, tree, faces, jumps, seconds)
+    return AdaptedProblem(problem, regular, faces, jumps, seconds)
 
 
 def mixed_cells(density: Staggered) -> np.ndarray:

@@ -17,12 +17,15 @@ import numpy as np
 from scipy import sparse
 
 from glug.grids.mesh import Fractions
+from glug.grids.octree.linear.faces import TreeFaces
+from glug.grids.octree.linear.kept import KeptFaces
 from glug.grids.octree.operators import OctreeOperators
 from glug.grids.octree.tree import Octree
 from glug.grids.regular import EDGES, mapped
 from glug.physics.reference.viscosity import stiffness
 from glug.physics.variational import stress_rows
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
+from glug.studies.problems.linear_octree import linear
 from glug.studies.registry import StudyOptions
 from glug.studies.rows import StudyRow
 from glug.studies.validate.tables.published import Errors, convergence_rows, grids
@@ -93,10 +96,13 @@ class OctreeStep:
         """The same without sparse products, from weights in float32."""
         cell = self._weights((0.5, 0.5, 0.5))
         edges = mapped(self._weights, EDGES)
-        faces = self.operators.faces
-        mass = mapped(lambda n: np.ones(n.shape, np.float32), faces.numbers)
-        weights = OctreeWeights(mass, 2 * cell, edges, edges, *coarse_diffusion(self.tree, cell))
-        return assemble(self.tree, faces, weights, enhanced=self.gradient == "enhanced").matrix()
+        tree = linear(self.tree)
+        faces, numbers = KeptFaces.of(TreeFaces.of(tree)), self.operators.faces.numbers
+        mass = mapped(lambda n: np.ones(n.shape, np.float32), numbers)
+        weights = OctreeWeights(mass, 2 * cell, edges, edges, *coarse_diffusion(tree, cell))
+        matrix = assemble(faces, weights, enhanced=self.gradient == "enhanced").matrix()
+        theirs = np.argsort(numbers[faces.place[:, 0], *faces.place[:, 2:].T])  # their order of the same faces
+        return matrix[theirs][:, theirs]
 
     def _weights(self, offset: tuple[float, ...]) -> np.ndarray:
         """mu / h^2 at the samples of the regular grid of finest cells."""
