@@ -49,7 +49,7 @@ class StokesLevel:
         self.blocks = self.viscous.blocks
         self.unknowns = self.viscous.unknowns + self.schur.unknowns
 
-    @cached_property
+    @property
     def weights(self) -> Vector:
         """What residuals are measured by: one over the roots of the diagonals of A and of B D^-1 B'."""
         diagonals = (*self.viscous.diagonal(), self.schur.diagonal)

@@ -39,7 +39,7 @@ from glug.physics.viscosity.solvers import ViscousFluid
 from glug.physics.viscosity.weights import LEAST_MASS, empty_border
 from glug.solvers.cg import System, Vector, zeros_like
 from glug.solvers.limits import SolveLimits
-from glug.solvers.saddle.gmres import flexible_gmres
+from glug.solvers.saddle.gmres import Unknowns, dot, gmres
 from glug.solvers.stats import SolveStats
 
 ROUNDING = 1e-7  # of a float32
@@ -201,14 +201,15 @@ class StokesProblem:
         given = [term.given(b, velocity) for term in self.eliminated.terms]
         self.eliminated.prepare(b, given)
         whole = self.eliminated.couple(level)
-        x, scales = self.start(whole, b, velocity, limits)
+        unknowns = Unknowns(whole.mask, level.weights)
+        x, scales = self.start(whole, unknowns, b, velocity, limits)
         setup, iterations = time.perf_counter() - begin, 0
         for n, make in enumerate(choices):
             at = time.perf_counter()
             precondition = make()
             setup += time.perf_counter() - at
             own = limits if n == len(choices) - 1 else limits.within(PATIENCE)
-            stats = flexible_gmres(whole, precondition, b, x, own, scales=scales, weights=level.weights)
+            stats = gmres(whole, precondition, b, x, own, scales=scales, unknowns=unknowns)
             iterations += stats.iterations
             del precondition
             if stats.converged:
@@ -229,7 +230,9 @@ class StokesProblem:
         every = self.shared.fill(multiplier)
         return np.where(self.shared.members > 0, every, every / share)
 
-    def start(self, whole: System, b: Vector, velocity: Staggered, limits: SolveLimits) -> tuple[Vector, list[float]]:
+    def start(
+        self, whole: System, unknowns: Unknowns, b: Vector, velocity: Staggered, limits: SolveLimits
+    ) -> tuple[Vector, list[float]]:
         """What the iteration begins with, u* or rest, whichever leaves less; and, by field, what residuals are
         relative to: the force M u*, and the flux that u* leaves, but no less than rounded velocities can tell.
         """
@@ -240,7 +243,7 @@ class StokesProblem:
         whole.residual(b, moving, r)
         force, flux, speed = (largest(part) for part in (b[:3], (r[3], b[3]), moving))
         scales = [max(force, limits.floor)] * 3 + [max(flux, limits.floor, ROUNDING / limits.tolerance * speed)]
-        left = [float(sum(((f * w) ** 2).sum(dtype=np.float64) for f, w in zip(v, level.weights))) for v in (r, b)]
+        left = [dot(part, part) for part in map(unknowns.weighted, (r, b))]
         return (moving if left[0] < left[1] else zeros_like(level, np.float64)), scales
 
 

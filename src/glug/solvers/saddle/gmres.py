@@ -1,7 +1,7 @@
-"""Flexible GMRES on matrix-free fields (Saad 1993), for systems that are not positive definite.
+"""GMRES on matrix-free fields with the preconditioner on the right, for systems that are not positive definite.
 
 The basis is float32, of the unknowns alone, end to end; the solution is float64, and the residual that decides is
-recomputed in float64. Where float32 has nothing more to say the iteration begins anew from there.
+recomputed in float64. What a basis claims is trusted for a few digits only; then the iteration begins anew from there.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 RESTART = 60  # vectors of a basis, at most
-TRUST = 1e-6  # share of the residual at its start below which a float32 basis says nothing
+TRUST = 1e-4  # share of the residual at its start to which a basis is believed: float32 tells less of a stiff system
 CLOSER = 0.5  # the estimate is a mean over all unknowns; the largest entry is to meet the tolerance
 STUCK = 0.9  # of the residual left by a whole basis: another one would not help
 CHUNK = 1 << 16  # entries that are summed in float32
@@ -30,30 +30,39 @@ class LinearSystem(Masked, Protocol):
     name: str
     unknowns: int
 
+    def apply(self, x: Vector, q: Vector) -> float:
+        """q = K x."""
+        ...
+
     def residual(self, b: Vector, x: Vector, r: Vector) -> None:
         """r = b - K x for a float64 x, evaluated in float64."""
         ...
 
 
 class Unknowns:
-    """The unknowns of fields end to end, each times a weight."""
+    """The unknowns of fields end to end, and the weights that make their rows comparable."""
 
     def __init__(self, mask: Vector, weights: Vector):
-        self._index = [np.flatnonzero(m) for m in mask]
+        self._index = [np.flatnonzero(m).astype(np.int32) for m in mask]
         ends = np.cumsum([0, *(len(i) for i in self._index)])
         self._parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
-        self.weight = self.gather(weights)
+        self._weight = np.concatenate([w.reshape(-1)[i] for w, i in zip(weights, self._index)])
 
-    def gather(self, fields: Vector) -> np.ndarray:
-        return np.concatenate([f.reshape(-1)[i] for f, i in zip(fields, self._index)])
+    def weighted(self, fields: Vector) -> np.ndarray:
+        """The unknowns of fields, times their weights."""
+        found = np.concatenate([f.reshape(-1)[i] for f, i in zip(fields, self._index)])
+        found *= self._weight
+        return found
 
-    def scatter(self, values: np.ndarray, fields: Vector) -> None:
+    def put(self, vector: np.ndarray, fields: Vector) -> None:
+        """Write what is `weighted` in a vector into fields."""
         for f, i, part in zip(fields, self._index, self._parts):
-            f.reshape(-1)[i] = values[part]
+            f.reshape(-1)[i] = vector[part] / self._weight[part]
 
-    def add(self, values: np.ndarray, fields: Vector) -> None:
-        for f, i, part in zip(fields, self._index, self._parts):
-            f.reshape(-1)[i] += values[part]
+    def add(self, values: Vector, fields: Vector) -> None:
+        """fields += values, at the unknowns."""
+        for f, v, i in zip(fields, values, self._index):
+            f.reshape(-1)[i] += v.reshape(-1)[i]
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
@@ -61,35 +70,43 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
     return sum(float(np.dot(a[n : n + CHUNK], b[n : n + CHUNK])) for n in range(0, len(a), CHUNK))
 
 
+def subtract(a: np.ndarray, share: np.float32, b: np.ndarray) -> None:
+    """a -= share b, in chunks, so that no third vector is made."""
+    for n in range(0, len(a), CHUNK):
+        a[n : n + CHUNK] -= share * b[n : n + CHUNK]
+
+
 class Basis:
     """An Arnoldi basis and the least-squares problem in it, by Givens rotations."""
 
     def __init__(self, start: np.ndarray):
         size = np.sqrt(dot(start, start))
-        self.vectors = [start / np.float32(size)]
-        self.images: list[np.ndarray] = []
+        start /= np.float32(size)
+        self.vectors = [start]
         self._columns: list[np.ndarray] = []
         self._turns: list[tuple[float, float]] = []
         self._right = [size]
+
+    def __len__(self) -> int:
+        """The number of vectors whose products are known."""
+        return len(self._columns)
 
     @property
     def estimate(self) -> float:
         """The size of the residual of the best combination."""
         return abs(self._right[-1])
 
-    def extend(self, image: np.ndarray, product: np.ndarray) -> bool:
-        """With an image of the last vector and its product, which is spoilt; False when nothing new is in it."""
-        self.images.append(image)
+    def extend(self, product: np.ndarray) -> bool:
+        """With the product of the last vector, which is spoilt; False when nothing new is in it."""
         column = np.zeros(len(self.vectors) + 1)
         for n, v in enumerate(self.vectors):
             column[n] = dot(v, product)
-            product -= np.float32(column[n]) * v
+            subtract(product, np.float32(column[n]), v)
         column[-1] = size = np.sqrt(dot(product, product))
         for n, (c, s) in enumerate(self._turns):
             column[n], column[n + 1] = c * column[n] + s * column[n + 1], c * column[n + 1] - s * column[n]
         length = np.hypot(column[-2], column[-1])
         if not length > 0.0:
-            self.images.pop()
             return False
         c, s = column[-2] / length, column[-1] / length
         column[-2], column[-1] = length, 0.0
@@ -98,45 +115,44 @@ class Basis:
         last = self._right.pop()
         self._right += [c * last, -s * last]
         if size > 0.0:
-            self.vectors.append(product / np.float32(size))
+            product /= np.float32(size)
+            self.vectors.append(product)
         return size > 0.0
 
     def combination(self) -> np.ndarray:
-        """The best combination of the images, float64."""
-        n = len(self.images)
-        R = np.zeros((n, n))
+        """The best combination of the vectors, which are spoilt."""
+        count = len(self)
+        R = np.zeros((count, count))
         for j, column in enumerate(self._columns):
             R[: j + 1, j] = column[: j + 1]
-        y = np.linalg.solve(R, np.array(self._right[:n]))
-        total = np.zeros(len(self.vectors[0]))
-        for share, image in zip(y, self.images):
-            total += share * image
+        y = np.linalg.solve(R, np.array(self._right[:count]))
+        total = self.vectors[0]
+        for n in range(0, len(total), CHUNK):
+            total[n : n + CHUNK] = sum(share * v[n : n + CHUNK].astype(np.float64) for share, v in zip(y, self.vectors))
         return total
 
 
-class Extension:
-    """What extends a basis: an image of its last vector under the preconditioner, and the product with that."""
+class Products:
+    """K times what the preconditioner makes of the vectors of a basis; `r` is spoilt."""
 
-    def __init__(self, system: LinearSystem, precondition: Callable[[Vector, Vector], None], unknowns: Unknowns):
+    def __init__(
+        self, system: LinearSystem, precondition: Callable[[Vector, Vector], None], unknowns: Unknowns, r: Vector
+    ):
         self._system, self._precondition, self._unknowns = system, precondition, unknowns
-        self._r, self._z, self._q = zeros_like(system), zeros_like(system), zeros_like(system)
-        self._exact = zeros_like(system, np.float64)
+        self._r, self._z = r, zeros_like(system)
 
-    def __call__(self, basis: Basis) -> bool:
-        """False when there is nothing new in it."""
-        unknowns, r = self._unknowns, self._r
-        unknowns.scatter(basis.vectors[-1] / unknowns.weight, r)
-        self._precondition(r, self._z)
-        image = unknowns.gather(self._z)
-        unknowns.scatter(image, self._exact)
-        for f in r:
-            f.fill(0.0)
-        # Minus the product, in float64: in float32 stiff rows would lose what is smooth.
-        self._system.residual(r, self._exact, self._q)
-        return basis.extend(image, unknowns.gather(self._q) * -unknowns.weight)
+    def image(self, vector: np.ndarray) -> Vector:
+        """What the preconditioner makes of a vector; the next call overwrites it."""
+        self._unknowns.put(vector, self._r)
+        self._precondition(self._r, self._z)
+        return self._z
+
+    def __call__(self, vector: np.ndarray) -> np.ndarray:
+        self._system.apply(self.image(vector), self._r)
+        return self._unknowns.weighted(self._r)
 
 
-def flexible_gmres(
+def gmres(
     system: LinearSystem,
     precondition: Callable[[Vector, Vector], None],
     b: Vector,
@@ -144,15 +160,16 @@ def flexible_gmres(
     limits: SolveLimits,
     *,
     scales: Sequence[float],
-    weights: Vector,
+    unknowns: Unknowns,
 ) -> SolveStats:
     """Solve K x = b, starting from `x` (float64, overwritten), until |b - K x|_inf <= tolerance scale in every field.
 
-    `precondition(r, z)` writes an approximation of K^-1 r into z. The basis is orthogonal in residuals times `weights`.
+    `precondition(r, z)` writes an approximation of K^-1 r into z, linear in r. The basis is orthogonal in the weighted
+    residuals of `unknowns`.
     """
     begin = time.perf_counter()
-    unknowns, r = Unknowns(system.mask, weights), zeros_like(system)
-    extend = Extension(system, precondition, unknowns)
+    r = zeros_like(system)
+    product = Products(system, precondition, unknowns, r)
 
     def worst() -> float:
         system.residual(b, x, r)
@@ -165,13 +182,14 @@ def flexible_gmres(
     with threads_for(system.unknowns), dense_on_one_thread():
         left, stuck = worst(), False
         while left > limits.tolerance and iterations < limits.max_iterations and not stuck:
-            basis = Basis(unknowns.gather(r) * unknowns.weight)
+            basis = Basis(unknowns.weighted(r))
             goal = basis.estimate * max(CLOSER * limits.tolerance / left, TRUST)
             most, more = min(RESTART, limits.max_iterations - iterations), True
-            while more and basis.estimate > goal and len(basis.images) < most:
-                more = extend(basis)
-            iterations += max(len(basis.images), 1)
-            unknowns.add(basis.combination(), x)
+            while more and basis.estimate > goal and len(basis) < most:
+                more = basis.extend(product(basis.vectors[-1]))
+            iterations += max(len(basis), 1)
+            unknowns.add(product.image(basis.combination()), x)
+            del basis  # its memory is what the residual takes
             before, left = left, worst()
             stuck = left > STUCK * before
     seconds = time.perf_counter() - begin
