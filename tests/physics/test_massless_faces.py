@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from setups import NO_WALLS, ball
 
-from glug.geometry.solids.field import sample_solids
+from glug.geometry.solids.field import UNSEEN, sample_solids
 from glug.grids.regular import CENTRE, EDGES, FACES, NODE, Grid, mapped
 from glug.physics.viscosity import kernels
 from glug.physics.viscosity.problem import ViscosityProblem
@@ -38,7 +38,8 @@ class Samples:
         self.edges = mapped(GRID.scalar, EDGES)
 
     def cell_left(self) -> bool:
-        kernels.cut_cells(3, self.nodes, self.solid, self.mass, self.cell)
+        taken = np.full(GRID.shape, UNSEEN, np.float32)
+        kernels.cut_cells(3, self.nodes, taken, self.solid, self.mass, self.cell)
         return bool(self.cell[AT] > 0)
 
     def shear_left(self) -> bool:

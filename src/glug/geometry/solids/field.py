@@ -17,6 +17,8 @@ from glug.geometry.solids.slip import SlipWalls, Surface, at_centres, sides_acro
 from glug.geometry.solids.still import LEAST_AREA, StillSolids
 from glug.grids.regular import FACES, NODE, Grid, Staggered, lower_upper, mapped, midway
 
+UNSEEN = -1.0  # in place of a fraction
+
 Sampled = list[tuple[Solid, Near]]
 """Solids with their own distances at the cell corners near them."""
 
@@ -57,6 +59,17 @@ class SolidField:
             held_faces(a, self.holding_area(a), self.stopping[a], inside)
             found.append(np.flatnonzero(inside))
         return tuple(found)
+
+    @cached_property
+    def taken(self) -> tuple[np.ndarray, Staggered]:
+        """Solid fractions of cells and edges by what a viscous liquid sticks to, UNSEEN until a solve asks for them.
+
+        Where nothing moves, a solve finds what the one before it has asked for.
+        """
+        i, j, k = self.distance.shape
+        shapes = (i - 1, j - 1, k - 1), (i - 1, j, k), (i, j - 1, k), (i, j, k - 1)
+        cell, *edges = (np.full(shape, UNSEEN, np.float32) for shape in shapes)
+        return cell, (edges[0], edges[1], edges[2])
 
     def holding_area(self, axis: int) -> np.ndarray:
         """`area`, but 1 behind the walls along which the velocity of `axis` slides."""

@@ -124,16 +124,17 @@ def drop_hanging(axis, cell, e, ma, mb, kept):
 
 
 @kernel(parallel=True)
-def cut_edges(axis, nodes, sa, sb, ma, mb, e):
+def cut_edges(axis, nodes, taken, sa, sb, ma, mb, e):
     """Drop the shear samples with a loose face, and take the solid's share out of those that touch one.
 
-    `sa`, `sb` are the solid faces and `ma`, `mb` the masses of the two axes after `axis`.
+    `sa`, `sb` are the solid faces and `ma`, `mb` the masses of the two axes after `axis`. A share that is not in
+    `taken` yet is found, and kept there.
     """
     ni, nj, nk = e.shape
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
         corners = np.empty(8, np.float64)
-        taken, shares = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
+        index, weight = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
         for j in range(1, nj - 1):
             for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
                 if not e[i, j, k] > np.float32(0.0):
@@ -142,8 +143,10 @@ def cut_edges(axis, nodes, sa, sb, ma, mb, e):
                 if loose(sa, ma, a0) or loose(sa, ma, a1) or loose(sb, mb, b0) or loose(sb, mb, b1):
                     e[i, j, k] = np.float32(0.0)
                 elif sa[a0] or sa[a1] or sb[b0] or sb[b1]:
-                    gather_corners(nodes, i, j, k, axis == 0, axis == 1, axis == 2, taken, shares, corners)
-                    e[i, j, k] *= np.float32(1.0 - cube_fraction(corners))
+                    if taken[i, j, k] < np.float32(0.0):
+                        gather_corners(nodes, i, j, k, axis == 0, axis == 1, axis == 2, index, weight, corners)
+                        taken[i, j, k] = cube_fraction(corners)
+                    e[i, j, k] *= np.float32(1.0) - taken[i, j, k]
 
 
 @kernel(parallel=True)
@@ -168,13 +171,16 @@ def couple(axis, stop_a, stop_b, sa, sb, e, f):
 
 
 @kernel(parallel=True)
-def cut_cells(dim, nodes, s, m, cell):
-    """Drop the cells both of whose faces along an axis are loose, and take the solid's share out of the others."""
+def cut_cells(dim, nodes, taken, s, m, cell):
+    """Drop the cells both of whose faces along an axis are loose, and take the solid's share out of the others.
+
+    A share that is not in `taken` yet is found, and kept there.
+    """
     ni, nj, nk = cell.shape
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
         corners = np.empty(8, np.float64)
-        taken, shares = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
+        index, weight = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
         for j in range(1, nj - 1):
             for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
                 if not cell[i, j, k] > np.float32(0.0):
@@ -186,8 +192,27 @@ def cut_cells(dim, nodes, s, m, cell):
                 if hangs:
                     cell[i, j, k] = np.float32(0.0)
                 elif touches_solid(s[0], s[1], s[2], i, j, k):
-                    gather_corners(nodes, i, j, k, 1, 1, 1, taken, shares, corners)
-                    cell[i, j, k] *= np.float32(1.0 - cube_fraction(corners))
+                    if taken[i, j, k] < np.float32(0.0):
+                        gather_corners(nodes, i, j, k, 1, 1, 1, index, weight, corners)
+                        taken[i, j, k] = cube_fraction(corners)
+                    cell[i, j, k] *= np.float32(1.0) - taken[i, j, k]
+
+
+@kernel(parallel=True)
+def choose_unknowns(axis, cell, s, least, m):
+    """At least `least` at the faces of `axis` between cells of which one has stress; zero at others with less."""
+    ni, nj, nk = m.shape
+    di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+    zero = np.float32(0.0)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        for j in range(nj):
+            for k in range(nk):
+                inside = di <= i < ni - di and dj <= j < nj - dj and dk <= k < nk - dk
+                if inside and s[i, j, k] == 0 and (cell[i, j, k] > zero or cell[i - di, j - dj, k - dk] > zero):
+                    m[i, j, k] = max(m[i, j, k], least)
+                elif m[i, j, k] < least:
+                    m[i, j, k] = zero
 
 
 @kernel(parallel=True)

@@ -97,13 +97,14 @@ class ViscosityProblem:
         if freed is not None and freed.any():
             loosen(weights, freed, solid_faces)
         mass = face_mass(grid, phi, solid_faces, solid.slip)
-        kernels.cut_cells(grid.dim, solid.sticking, solid_faces, mass, weights.cell)
+        taken, taken_at_edges = solid.taken
+        kernels.cut_cells(grid.dim, solid.sticking, taken, solid_faces, mass, weights.cell)
         choose_unknowns(mass, weights.cell, solid_faces)
         coupling = (grid.scalar(EDGES[0]), grid.scalar(EDGES[1]), grid.scalar(EDGES[2]))
         for a in range(3):
             b, c = (a + 1) % 3, (a + 2) % 3
             faces = solid_faces[b], solid_faces[c], mass[b], mass[c]
-            kernels.cut_edges(a, solid.sticking, *faces, weights.edges[a])
+            kernels.cut_edges(a, solid.sticking, taken_at_edges[a], *faces, weights.edges[a])
         for before, after in ((weights.edges, coupling), (coupling, weights.edges)):
             for a in range(3):
                 kernels.drop_hanging(a, weights.cell, before, mass[(a + 1) % 3], mass[(a + 2) % 3], after[a])

@@ -148,11 +148,7 @@ def empty_border(grid: Grid, axis: int, m: np.ndarray) -> None:
 def choose_unknowns(mass: Staggered, cell: np.ndarray, solid_faces: SolidFaces) -> None:
     """At least LEAST_MASS at the faces of cells with stress; zero at others with less."""
     for a, m in enumerate(mass):
-        inner = np.moveaxis(m, a, 0)[1:-1]
-        held = np.moveaxis(cell, a, 0) > 0
-        held = (held[:-1] | held[1:]) & (np.moveaxis(solid_faces[a], a, 0)[1:-1] == 0)
-        np.maximum(inner, np.float32(LEAST_MASS), out=inner, where=held)
-        m[m < LEAST_MASS] = 0.0
+        kernels.choose_unknowns(a, cell, solid_faces[a], np.float32(LEAST_MASS), m)
 
 
 def middle_of_jumps(diffusion: Diffusion, phi: np.ndarray) -> float | None:
