@@ -30,11 +30,12 @@ def solid_volume(nodes: np.ndarray, grid: Grid, offset: Offset) -> np.ndarray:
 
 
 def _volume(field: np.ndarray, grid: Grid, offset: Offset, kinds: list[int]) -> np.ndarray:
-    out = grid.scalar(offset)
+    out = np.empty(grid.sample_shape(offset), np.float32)
     # A control volume is cut only when the surface is nearer to its centre than its half diagonal; the sample
     # with its index is half a cell away along every axis where they do not coincide.
     apart = 0.5 * np.sqrt(sum(kind != 0 for kind in kinds))
-    kernels_fractions.volume_fraction(field, *kinds, np.float32(SLACK * (HALF_DIAGONAL + apart) * grid.dx), out)
+    reach = SLACK * HALF_DIAGONAL * grid.dx
+    kernels_fractions.volume_fraction(field, *kinds, np.float32(reach + SLACK * apart * grid.dx), reach, out)
     return out
 
 

@@ -47,12 +47,12 @@ def middle_of_line(line, k, kind):
 
 
 @kernel(parallel=True)
-def volume_fraction(field, kx, ky, kz, far, out):
+def volume_fraction(field, kx, ky, kz, far, reach, out):
     """Fraction of every control volume of `out` where `field` is negative.
 
     kx, ky, kz place the control volumes relative to the samples (see `axis_samples`); a control volume whose
-    nearest sample is farther than `far` from zero is not cut. Between the corners of a control volume the function is
-    taken as linear, with the correction of `gather_corners`.
+    nearest sample is farther than `far` from zero, or its middle farther than `reach`, is not cut. Between the corners
+    of a control volume the function is taken as linear, with the correction of `gather_corners`.
     """
     ni, nj, nk = out.shape
     mi, mj, mk = field.shape
@@ -82,11 +82,15 @@ def volume_fraction(field, kx, ky, kz, far, out):
             for k in range(first, last):
                 if abs(near[min(k, mk - 1)]) > far:
                     continue
+                middle = middle_of_line(lines[4], k, kz)
+                if abs(middle) > reach:
+                    out[i, j, k] = np.float32(1.0) if middle < 0.0 else np.float32(0.0)
+                    continue
                 mean = 0.0
                 for n in range(8):
                     v[n] = along_line(lines[n >> 1], k + (n & 1), kz)
                     mean += 0.125 * v[n]
-                excess = (mean - middle_of_line(lines[4], k, kz)) * (2.0 / 3.0)
+                excess = (mean - middle) * (2.0 / 3.0)
                 for n in range(8):
                     v[n] -= excess
                 out[i, j, k] = cube_fraction(v)
