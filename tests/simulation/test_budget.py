@@ -204,6 +204,12 @@ def test_sources_and_sinks_say_what_they_bring_and_take():
     assert came[0].momentum[1] == pytest.approx(-came[0].mass * 1.0, rel=1e-5)
 
 
+def test_what_sources_bring_and_push_is_what_the_stage_has_changed():
+    steps = ended(simulation(**BUSY), 4)
+    for stats in steps:
+        assert flat(stats.came["sources"]) == pytest.approx(flat(stats.by_stage["sort"]), rel=1e-6, abs=1e-9)
+
+
 def test_what_is_squeezed_out_between_solids_is_said():
     plate = {
         "name": "plate",

@@ -8,7 +8,7 @@ import pytest
 from glug.errors import SolverError
 from glug.grids.blocks import active_blocks
 from glug.jit import threads
-from glug.solvers.cg import Diagonal, Vector, conjugate_gradients, largest, solve_with_fallback, zeros_like
+from glug.solvers.cg import Diagonal, Vector, conjugate_gradients, largest, largest_in, solve_with_fallback, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
@@ -239,3 +239,15 @@ def test_a_preconditioner_that_cannot_be_made_gives_way_to_the_next():
     assert stats.converged and system.true_residual(b, x) < 1e-5
     with pytest.raises(SolverError):
         solve_with_fallback(system, [impossible], b, x, SolveLimits(1e-5, 500))
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 1000])
+def test_the_largest_sample_of_a_whole_array_is_found_wherever_it_is(size):
+    values = np.linspace(-1.0, 0.5, size).astype(np.float32).reshape(-1, 1)
+    assert largest_in(values) == 1.0
+    values[-1] = 3.0
+    assert largest_in(values) == 3.0
+    for bad in (np.nan, np.inf, -np.inf):
+        spoilt = values.copy()
+        spoilt[size // 2] = bad
+        assert not np.isfinite(largest_in(spoilt))

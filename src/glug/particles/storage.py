@@ -69,6 +69,10 @@ class Particles:
                 rows[:] = value[:, None] if value.ndim == 1 and old.shape[1] == 1 else value
             self.attributes[name] = np.concatenate([old, rows])
 
+    def chosen(self, rows: np.ndarray | slice) -> "Particles":
+        """A copy of some of them, not sorted."""
+        return Particles({name: np.array(values[rows]) for name, values in self.attributes.items()})
+
     def keep(self, mask: np.ndarray) -> None:
         """Drop the particles where `mask` is false."""
         if not mask.all():

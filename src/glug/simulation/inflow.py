@@ -48,13 +48,15 @@ def initial_state(setting: Setting) -> State:
     return State(particles, bodies=bodies, pressed=pressed, contact=contact)
 
 
-def pour(setting: Setting, state: State, dt: float) -> None:
+def pour(setting: Setting, state: State, dt: float) -> list[tuple[Particles, Particles]]:
     """Let the sources pour over the next `dt` [s] and set the velocity of the liquid inside them.
 
     The liquid in a source is a jittered lattice that moves with it: what enters the source's shape between
     the last time and now is new. The flux is exact and even, whatever the steps.
+    Returns the particles that it changed, as they were (none, where they are new) and as they are.
     """
     t = state.time
+    changes = []
     for number, source in enumerate(setting.scene.sources):
         if t < source.start or state.emitted_to >= source.stop:
             continue
@@ -77,10 +79,13 @@ def pour(setting: Setting, state: State, dt: float) -> None:
             poured.append(_layer(setting, source, relative, when - source.start, elapsed, number, room) + ahead)
         world = np.concatenate(poured) @ R.T + x
         world = world[_admissible(setting, world, setting.solids_with(state.bodies), t)]
+        old = len(state.particles)
         _add(setting, state.particles, world, source.liquid, lambda p, s=source, t=t: s.velocity_at(p, t))
+        changes.append((state.particles.chosen(slice(0)), state.particles.chosen(slice(old, None))))
         if source.active(t):
-            _drive(setting, state.particles, source, t)
+            changes.append(_drive(setting, state.particles, source, t))
     state.emitted_to = t
+    return changes
 
 
 def _layer(setting, source, relative, since, elapsed, number, room):  # type: ignore[no-untyped-def]
@@ -104,8 +109,10 @@ def _layer(setting, source, relative, since, elapsed, number, room):  # type: ig
     return seed_region(distance, lower, upper, lattice)
 
 
-def _drive(setting: Setting, particles: Particles, source, t: float) -> None:  # type: ignore[no-untyped-def]
-    """Liquid inside a source moves as the source says."""
+def _drive(  # type: ignore[no-untyped-def]
+    setting: Setting, particles: Particles, source, t: float
+) -> tuple[Particles, Particles]:
+    """Liquid inside a source moves as the source says. Returns it before and after."""
     lower, upper = source.bounds(t)
     p = particles.position
     near = np.ones(len(p), np.bool_)
@@ -113,9 +120,11 @@ def _drive(setting: Setting, particles: Particles, source, t: float) -> None:  #
         near &= (p[:, a] >= lower[a]) & (p[:, a] <= upper[a])
     index = np.flatnonzero(near)
     index = index[source.distance(p[index].astype(np.float64), t) < 0.0]
+    before = particles.chosen(index)
     particles.velocity[index] = source.velocity_at(p[index].astype(np.float64), t)
     if particles.has("affine"):
         particles.affine[index] = 0.0
+    return before, particles.chosen(index)
 
 
 def leaving(setting: Setting, particles: Particles) -> np.ndarray:

@@ -7,11 +7,13 @@ recomputed in float64, because a float32 recurrence claims convergence long befo
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
 from glug.errors import SolverError
+from glug.grids.blocks import HEAD
 from glug.jit import threads_for
 from glug.solvers import kernels
 from glug.solvers.limits import SolveLimits
@@ -23,6 +25,7 @@ Vector = tuple[np.ndarray, ...]
 # float32 keeps about seven digits, of which cancellation in a stencil takes three.
 TRUST = 1e-3
 PATIENCE = 60  # iterations after which a preconditioner that should take a dozen is given up
+PARTS = 64  # of an array, whose largest sample is looked for in each
 DRIFT = 1.5  # true over recurrent residual, above which the recurrence is given up
 
 
@@ -192,6 +195,20 @@ def largest(v: Vector, blocks: np.ndarray) -> float:
     peaks = np.zeros(len(blocks) * len(v), np.float32)
     kernels.measure(v, blocks, peaks.view(np.int32))
     return _finite(peaks.max(initial=0.0))
+
+
+def largest_in(values: np.ndarray) -> float:
+    """The same of a whole array."""
+    return largest((values.reshape(1, 1, -1),), row_in_parts(values.size))
+
+
+@lru_cache(maxsize=16)
+def row_in_parts(size: int) -> np.ndarray:
+    """A row of `size` samples as blocks that threads share."""
+    ends = np.linspace(0, size, PARTS + 1).astype(np.int32)
+    parts = np.zeros((PARTS, HEAD), np.int32)
+    parts[:, 2], parts[:, 3] = ends[:-1], ends[1:]
+    return parts
 
 
 def _finite(peak: np.floating) -> float:

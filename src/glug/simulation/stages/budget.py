@@ -8,6 +8,7 @@ import numpy as np
 
 from glug.grids.regular import Grid
 from glug.particles.momenta import Groups, Momenta, momenta_of, momenta_of_flow
+from glug.particles.storage import Particles
 from glug.simulation.context import StepContext
 from glug.simulation.frame import Amounts
 from glug.simulation.setting import Setting
@@ -17,12 +18,16 @@ from glug.simulation.stages.transfer import masses
 def liquid_now(context: StepContext) -> Amounts:
     """Of all liquid: of the faces while the step works on their velocity, of the particles before and after."""
     particles, setting = context.state.particles, context.setting
-    mass, every = relative_mass(context), Groups.one(particles)
-    if on_faces(context):
-        found = momenta_of_flow(particles, mass, context.grid, every, context.velocity)
-    else:
-        found = momenta_of(particles, mass, lattice(setting), every)
-    return amounts(setting, found)[0]
+    if not on_faces(context):
+        return carried_by(setting, particles)
+    mass, every = relative_mass(setting, particles), Groups.one(particles)
+    return amounts(setting, momenta_of_flow(particles, mass, context.grid, every, context.velocity))[0]
+
+
+def carried_by(setting: Setting, particles: Particles) -> Amounts:
+    """Of some particles."""
+    mass, every = relative_mass(setting, particles), Groups.one(particles)
+    return amounts(setting, momenta_of(particles, mass, lattice(setting), every))[0]
 
 
 def by_group(context: StepContext, mass: np.ndarray, group: np.ndarray, names: Sequence[str]) -> dict[str, Amounts]:
@@ -35,10 +40,10 @@ def by_group(context: StepContext, mass: np.ndarray, group: np.ndarray, names: S
     return {names[n]: found[n] for n in some}
 
 
-def relative_mass(context: StepContext) -> np.ndarray:
-    """(n, 1) of the particles, over the first liquid's density."""
-    given = masses(context)
-    return context.state.particles.volume if given is None else given
+def relative_mass(setting: Setting, particles: Particles) -> np.ndarray:
+    """(n, 1) of particles, over the first liquid's density."""
+    given = masses(setting, particles)
+    return particles.volume if given is None else given
 
 
 def on_faces(context: StepContext) -> bool:

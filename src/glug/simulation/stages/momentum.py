@@ -37,7 +37,7 @@ def weigh(context: StepContext) -> None:
         return  # air presses, inlets push
     groups = flying(context)
     if groups is not None:
-        particles, given = state.particles, masses(context)
+        particles, given = state.particles, masses(context.setting, state.particles)
         mass = particles.volume if given is None else given
         begin = momenta_of_flow(particles, mass, grid, groups, context.velocity)
         context.flight = FreeFlight(groups, mass, begin)

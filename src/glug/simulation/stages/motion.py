@@ -14,9 +14,10 @@ from glug.physics import heat as heat_exchange
 from glug.scene.bodies import Solid, Source
 from glug.simulation.bodies.motion import coast, reduced
 from glug.simulation.context import StepContext
+from glug.simulation.frame import Amounts
 from glug.simulation.inflow import WAYS_OUT, leaving, pour
 from glug.simulation.setting import Setting
-from glug.simulation.stages.budget import by_group, liquid_now, relative_mass
+from glug.simulation.stages.budget import by_group, carried_by, relative_mass
 from glug.simulation.stages.transfer import fastest
 from glug.simulation.state import State
 
@@ -73,10 +74,10 @@ def moving_speed(body: Solid | Source, t: float) -> float:
 def sort(context: StepContext) -> None:
     """Pour what comes in, find the window, and sort the particles by its cells."""
     setting, state = context.setting, context.state
-    before = liquid_now(context) if setting.scene.sources else None
-    pour(setting, state, context.dt)
-    if before is not None:
-        context.came["sources"] = liquid_now(context) - before
+    changes = pour(setting, state, context.dt)
+    if setting.scene.sources:
+        each = (carried_by(setting, after) - carried_by(setting, before) for before, after in changes)
+        context.came["sources"] = sum(each, start=Amounts())
     context.grid = setting.window(state.particles.position, state.bodies)
     state.particles.sort(context.grid)
 
@@ -148,7 +149,7 @@ def advect(context: StepContext) -> None:
     setting, state, dt, grid = context.setting, context.state, context.dt, context.grid
     p = state.particles
     before = p.position.copy() if setting.solids else p.position
-    mass = relative_mass(context).copy() if setting.solids else p.volume
+    mass = relative_mass(setting, p).copy() if setting.solids else p.volume
     advection.advect(p, grid, context.velocity, dt, fastest(context.velocity))
     end = state.time + dt
     after = setting.solid_field(grid, end, state.bodies) if setting.moving else context.solid
@@ -177,5 +178,5 @@ def drain(context: StepContext) -> None:
     particles = context.state.particles
     way = leaving(context.setting, particles)
     if (way >= 0).any():
-        context.left.update(by_group(context, relative_mass(context), way, WAYS_OUT))
+        context.left.update(by_group(context, relative_mass(context.setting, particles), way, WAYS_OUT))
         particles.keep(way < 0)

@@ -10,25 +10,27 @@ from glug.errors import InputError, SolverError
 from glug.grids.extrapolate import extrapolate as continued
 from glug.grids.regular import FACES, Staggered, copied
 from glug.particles import transfer
+from glug.particles.storage import Particles
 from glug.physics.rigid.bodies import wall_velocity
 from glug.physics.velocity import LiquidSurroundings
 from glug.simulation.context import StepContext
+from glug.simulation.setting import Setting
+from glug.solvers.cg import largest_in
 
 
 def transfer_to_grid(context: StepContext) -> None:
     """The particles' velocity on the faces that they reach, and two samples beyond."""
     setting, particles = context.setting, context.state.particles
     context.velocity, context.reached = transfer.to_grid(
-        particles, context.grid, setting.particle_volume, masses(context)
+        particles, context.grid, setting.particle_volume, masses(setting, particles)
     )
     for a in context.grid.axes:  # faces of liquid cells that no particle reaches take their neighbours' velocity
         continued(context.velocity[a], (context.reached[a] > 0).view(np.uint8), 2)
     context.before = None if setting.apic else copied(context.velocity)
 
 
-def masses(context: StepContext) -> np.ndarray | None:
-    """Of the particles, relative to the first liquid's density; None when all have the same."""
-    setting, p = context.setting, context.state.particles
+def masses(setting: Setting, p: Particles) -> np.ndarray | None:
+    """Of particles, relative to the first liquid's density; None when all have the same."""
     if not setting.other_densities:
         return None
     return p.volume * np.array(setting.density_ratios, np.float32)[p.liquid[:, 0].astype(np.int64)][:, None]
@@ -92,4 +94,4 @@ def transfer_to_particles(context: StepContext) -> None:
 
 def fastest(velocity: Staggered) -> float:
     """Bound on the speed: the length of the largest components [m/s]."""
-    return math.sqrt(sum(max(float(u.max()), -float(u.min())) ** 2 for u in velocity))
+    return math.sqrt(sum(largest_in(u) ** 2 for u in velocity))
