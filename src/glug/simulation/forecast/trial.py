@@ -5,12 +5,15 @@ What a step costs is measured twice at the same moments: on the coarse grid, and
 particles are those of the coarse one, each split. The two give what a step takes however small it is, and what a
 particle adds to that; both hold for this scene, with its air, bodies and solvers, on this machine.
 
+What comes before the first step is measured, too: imports in a new process, kernels as they are loaded here.
 Times are those of one processor core, which other programs hardly change.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -40,7 +43,6 @@ MOST_PARTICLES = 150_000  # of the finer grid, where coarser ones than the coars
 COARSE_SECONDS = 5.0  # for the coarse run; frames that it does not reach are as its last one, but for what is poured
 LOOKS = (0.5, 1.0)  # shares of the time at which finer steps are taken
 WARM, STEPS = 3, 2  # finer steps in which split particles settle, and those that count
-START = 2.0  # for imports and kernels that are loaded, of the run and of the process that draws: assumed
 GAIN = 0.6  # of a further core, up to four: grids that are small are left to one
 FACTOR = 1.5  # by which the truth may differ (tests/simulation/test_forecast.py)
 UNSEEN = 1.5  # and by how much more for what the coarse run did not reach
@@ -120,6 +122,8 @@ class _Trial:
         self.moments: list[Moment] = []
         self.looks: list[Look] = []
         self.picture = 0.0  # seconds for one, of the finest frame so far
+        self.imports = import_seconds()
+        self.loading = [0.0, 0.0]  # of kernels: those of a step, those that draw
 
     def _at(self, resolution: int) -> Scene:
         """The scene on another grid, with the solvers that it has on its own."""
@@ -135,7 +139,8 @@ class _Trial:
     def run(self) -> None:
         """The coarse run, with looks at a finer one."""
         frames, spent = self.scene.time.frames, 0.0
-        _warm(self.coarse.scene)
+        first, again = (cpu_seconds(lambda: _warm(self.coarse.scene)) for _ in range(2))
+        self.loading[0] = max(first - again, 0.0)
         looks = sorted({max(1, round(share * frames)) for share in LOOKS})
         state = self.coarse.state
         while state.frame < frames and (spent < COARSE_SECONDS or state.substep > 0):
@@ -185,11 +190,13 @@ class _Trial:
                 alone += count * (coarse + look.frame_seconds(particles) / in_frame[m.frame])
                 shared += count * (look.step_seconds(coarse, particles) - coarse)
         pictures = self.picture * frames / self.scene.output.preview_every
-        pictures += START if self.picture > SLOW_PICTURE else 0.0
+        pictures += self.imports if self.picture > SLOW_PICTURE else 0.0  # a process of its own draws
+        pictures += self.loading[1]
+        start = self.imports + self.loading[0]
         gain = 1.0 + GAIN * (min(cores, 4) - 1)
-        seconds = START + max(alone + shared / gain, (alone + shared + pictures) / cores)
+        seconds = start + max(alone + shared / gain, (alone + shared + pictures) / cores)
         factor = FACTOR if last >= frames else FACTOR * UNSEEN
-        return RunTime(round(steps), float(seconds), float(START + alone + shared + pictures), factor, cores)
+        return RunTime(round(steps), float(seconds), float(start + alone + shared + pictures), factor, cores)
 
     def _poured_later(self) -> float:
         """Particles that the run will have gained when it ends, beyond what the trial has seen."""
@@ -205,8 +212,17 @@ class _Trial:
             return 0.0
         pictures = ScenePictures(self.scene)
         poses = {body.name: (body.rotation, body.translation) for body in frame.bodies}
-        pictures.picture(frame.distance, frame.time, poses)
-        return cpu_seconds(lambda: pictures.picture(frame.distance, frame.time, poses))
+        first, again = (cpu_seconds(lambda: pictures.picture(frame.distance, frame.time, poses)) for _ in range(2))
+        self.loading[1] = max(self.loading[1], first - again)
+        return again
+
+
+def import_seconds() -> float:
+    """Of a core, that a new process takes to import what a run needs."""
+    before = os.times()
+    subprocess.run([sys.executable, "-c", f"import {Simulation.__module__}, {ScenePictures.__module__}"], check=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def _warm(scene: Scene) -> None:
