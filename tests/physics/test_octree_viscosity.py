@@ -57,10 +57,6 @@ def sparse_faces(tree: Octree) -> tuple[KeptFaces, np.ndarray]:
     return faces, np.argsort(tree.faces().numbers[faces.place[:, 0], *faces.place[:, 2:].T])
 
 
-def ones(tree: Octree) -> tuple[np.ndarray, ...]:
-    return tuple(np.ones(n.shape, np.float32) for n in tree.faces().numbers)
-
-
 def samples_at(shape: tuple[int, ...], offset: tuple[float, ...]) -> np.ndarray:
     axes = [np.arange(n + (o == 0.0)) + o for n, o in zip(shape, offset)]
     return viscosity(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)).astype(np.float32)
@@ -79,7 +75,9 @@ def test_assembled_rows_are_the_sparse_products(levels, gradient, laplacian):
     faces, theirs = sparse_faces(tree)
     cell = samples_at(tree.shape, (0.5, 0.5, 0.5))
     edges = tuple(samples_at(tree.shape, o) for o in ((0.5, 0, 0), (0, 0.5, 0), (0, 0, 0.5)))
-    weights = OctreeWeights(ones(tree), 2 * cell, edges, edges, *coarse_diffusion(faces.tree, cell))
+    weights = OctreeWeights(
+        np.ones(faces.count, np.float32), 2 * cell, edges, edges, *coarse_diffusion(faces.tree, cell)
+    )
     ours = assemble(faces, weights, enhanced=gradient == "enhanced", laplacian=laplacian).matrix()[theirs][:, theirs]
     operators = OctreeOperators(tree, gradient)
     full = Fractions.full(operators)
@@ -101,7 +99,8 @@ def test_rows_in_float32_are_positive_definite_with_viscosities_a_million_apart(
     faces, _ = sparse_faces(tree)
     rng = np.random.default_rng(3)
     cell, *edges = ((10.0 ** rng.uniform(0, 6, shape)).astype(np.float32) for shape in sampled_shapes(tree.shape))
-    weights = OctreeWeights(ones(tree), 2 * cell, tuple(edges), tuple(edges), *coarse_diffusion(faces.tree, cell))
+    ones, edges = np.ones(faces.count, np.float32), tuple(edges)
+    weights = OctreeWeights(ones, 2 * cell, edges, edges, *coarse_diffusion(faces.tree, cell))
     system = assemble(faces, weights)
     matrix = system.matrix().toarray()
     assert system.value.dtype == np.float32

@@ -209,7 +209,8 @@ def test_plain_rows_of_a_tree_are_those_of_the_grid():
     tree = LinearTree.refined(np.ones(shape, np.bool_), 2)
     faces, weights = KeptFaces.of(TreeFaces.of(tree)), Weights(Grid(1.0, shape))
     weights.c = (weights.c[0],) * 3
-    stored = OctreeWeights(weights.m, weights.c[0], weights.e, weights.f, *coarse_diffusion(tree, 1.0))
+    mass = np.array([weights.m[a][i, j, k] for a, _, i, j, k in faces.place], np.float32)
+    stored = OctreeWeights(mass, weights.c[0], weights.e, weights.f, *coarse_diffusion(tree, 1.0))
     matrix = assemble(faces, stored).matrix().tocsr()
     number = {Face(int(a), (int(i), int(j), int(k))): n for n, (a, _, i, j, k) in enumerate(faces.place)}
     inner = [f for f in number if all(1 < p < n - 2 for p, n in zip(f.place, shape))]

@@ -70,9 +70,9 @@ class OctreeSolver:
         adapted = self._adapted(problem, velocity)
         if adapted is None:
             return problem.solve(velocity, limits)
+        del problem  # its weights fill the window
         octree = OctreeViscosity(adapted, fluid.diffusion, enhanced=self.enhanced)
-        fluid.fields["level"] = adapted.tree.painted()
-        del adapted, problem  # the weights are done with
+        fluid.fields["level"] = octree.tree.painted()
         return octree.solve(velocity, limits)
 
     def _adapted(self, problem: ViscosityProblem, velocity: Staggered) -> AdaptedProblem | None:

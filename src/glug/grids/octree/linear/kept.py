@@ -50,9 +50,9 @@ class KeptFaces:
     @property
     def look(self) -> Look:
         """What kernels look things up in (`kernels_look`)."""
-        index, faces = self.tree.index, self.faces
-        shape = np.array(self.tree.shape, np.int64)
-        return index.key, index.level, index.slots, index.table, faces.first, faces.owned, self.number, shape
+        tree, index, six = self.tree, self.tree.index, np.empty((len(self.tree), 6), np.int32)
+        kernels.faces_around(tree.level, tree.links, self.faces.first, self.faces.owned, self.number, six)
+        return index.key, index.level, index.slots, index.table, six, np.array(tree.shape, np.int64)
 
     @cached_property
     def volume(self) -> np.ndarray:

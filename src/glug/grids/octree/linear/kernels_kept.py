@@ -3,6 +3,7 @@
 import numpy as np
 
 from glug.grids.octree.kernels import of_axis
+from glug.grids.octree.linear.kernels_faces import own_face
 from glug.jit import kernel, prange
 
 ONE = np.int64(1)
@@ -70,6 +71,17 @@ def face_volumes(level, links, first, owned, number, volume):
                     width = 1.5 if other >= 0 and level[other] > level[n] else 1.0
                     volume[number[f]] = np.float32(width * (ONE << (3 * np.int64(level[n]))))
                 f += 1
+
+
+@kernel(parallel=True)
+def faces_around(level, links, first, owned, number, six):
+    """Numbers of the faces on the six sides of every leaf; -1 where there is none, or four smaller ones."""
+    for n in prange(links.shape[0]):
+        for side in range(6):
+            face, other = own_face(first, owned, n, side), np.int64(links[n, side])
+            if face < 0 and other >= 0 and level[other] == level[n]:
+                face = own_face(first, owned, other, side ^ 1)
+            six[n, side] = number[face] if face >= 0 else np.int32(-1)
 
 
 @kernel(parallel=True)

@@ -1,14 +1,14 @@
 """What is where in a sparse tree: the level at a cell, and the face at a corner, by the index of tiles.
 
-`look` is (tile_key, tile_level, slots, table, first, owned, number, shape): the index of the tree, its faces, the
-number that is wanted of every face, -1 where there is none, and the cells of the box along every axis.
+`keys`, `tiers`, `slots` and `table` are the index of the tree: keys and levels of tiles, their hash, their cells. `six`
+(leaves, 6) are the numbers of the faces on the sides of every leaf, -1 where there is none, `box` are the cells of the
+box along every axis. They come one by one: picking an array out of a tuple would count a reference every time.
 """
 
 import numpy as np
 
 from glug.grids.kernels import moved
 from glug.grids.octree.linear.kernels import ABOVE, PLACE, find_tile
-from glug.grids.octree.linear.kernels_faces import own_face
 from glug.jit import kernel
 
 MOST_UP = 3  # levels by which the leaf at a cell beside a face may be coarser than the face, plus one
@@ -31,30 +31,23 @@ def key_of(i, j, k):
 
 
 @kernel(inline=True)
-def entry(look, l, key):
+def entry(keys, tiers, slots, table, l, key):
     """What the cell with this key is among those of level l: a leaf, or one of the negative marks."""
-    t = find_tile(key >> np.int64(9), l, look[0], look[1], look[2])
-    return np.int64(look[3][t, key & PLACE]) if t >= 0 else ABOVE
+    t = find_tile(key >> np.int64(9), l, keys, tiers, slots)
+    return np.int64(table[t, key & PLACE]) if t >= 0 else ABOVE
 
 
 @kernel(inline=True)
-def beyond(look, l, i, j, k):
-    """Whether cell (i, j, k) of level l is not in the box."""
-    shape = look[7]
-    return i < 0 or j < 0 or k < 0 or (i << l) >= shape[0] or (j << l) >= shape[1] or (k << l) >= shape[2]
-
-
-@kernel(inline=True)
-def level_at(look, l, i, j, k):
+def level_at(keys, tiers, slots, table, box, l, i, j, k):
     """The level of the leaf over cell (i, j, k) of level l; l - 1 where the cell is divided.
 
     Beyond the box there are cells as large as what looks at them. Absent space is as fine as can be.
     """
-    if beyond(look, l, i, j, k):
+    if i < 0 or j < 0 or k < 0 or (i << l) >= box[0] or (j << l) >= box[1] or (k << l) >= box[2]:
         return np.int64(l)
     key = key_of(i, j, k)
     for up in range(MOST_UP):
-        found = entry(look, l + up, key >> np.int64(3 * up))
+        found = entry(keys, tiers, slots, table, l + up, key >> np.int64(3 * up))
         if found >= 0:
             return np.int64(l + up)
         if found != ABOVE:
@@ -63,17 +56,15 @@ def level_at(look, l, i, j, k):
 
 
 @kernel(inline=True)
-def face_at(look, axis, l, i, j, k):
+def face_at(keys, tiers, slots, table, six, axis, l, i, j, k):
     """The number of the face of level l whose lower corner is that of cell (i, j, k); -1 where there is none."""
     if i < 0 or j < 0 or k < 0:
         return np.int64(-1)
-    leaf, side = entry(look, l, key_of(i, j, k)), 2 * axis
-    if leaf < 0:
-        x, y, z = moved(axis, -1, i, j, k)
-        if x < 0 or y < 0 or z < 0:
-            return np.int64(-1)
-        leaf, side = entry(look, l, key_of(x, y, z)), 2 * axis + 1
-    if leaf < 0:
+    leaf = entry(keys, tiers, slots, table, l, key_of(i, j, k))
+    if leaf >= 0:
+        return np.int64(six[leaf, 2 * axis])
+    x, y, z = moved(axis, -1, i, j, k)
+    if x < 0 or y < 0 or z < 0:
         return np.int64(-1)
-    face = own_face(look[4], look[5], leaf, side)
-    return np.int64(look[6][face]) if face >= 0 else np.int64(-1)
+    leaf = entry(keys, tiers, slots, table, l, key_of(x, y, z))
+    return np.int64(six[leaf, 2 * axis + 1]) if leaf >= 0 else np.int64(-1)

@@ -9,14 +9,14 @@ import numpy as np
 
 from glug.grids.kernels import moved
 from glug.grids.octree.kernels import of_axis
-from glug.grids.octree.linear.kernels_look import face_at, level_at
+from glug.grids.octree.linear.kernels_look import entry, key_of, level_at
 from glug.jit import kernel, prange
 from glug.physics.viscosity.octree.kernels_samples import append, cell_weight, edge_state, edge_weight
 
 MOST = 256  # entries of a row; the longest in the figure of the bench has 53
 CHUNK = 256  # rows that one thread takes at a time
-ONE = np.uint64(1)
-FACES, CELLS, EDGES = 0, 3, 4  # rows of `steps`: of three, one and three fields
+ONE, PLAIN = np.uint64(1), np.uint64(14)  # and the entries of a plain row
+CELLS, EDGES = 0, 1  # rows of `steps`: of one and three fields
 
 
 @kernel(inline=True)
@@ -39,28 +39,25 @@ def flat(steps, field, x, y, z):
 
 
 @kernel(inline=True)
-def finest_weights(axis, steps, m, c, e, f, x, y, z, w, v):
+def finest_weights(axis, steps, c, e, f, x, y, z, w, v):
     """Weights around a face of the finest level: the cells before and after it, the edges before and after it along the
-    next axis and along the one before; returns the mass. `v` are the couplings.
+    next axis and along the one before. `v` are the couplings.
     """
     q = flat(steps, CELLS, x, y, z)
     i, j, k = flat(steps, EDGES, x, y, z), flat(steps, EDGES + 1, x, y, z), flat(steps, EDGES + 2, x, y, z)
-    p = flat(steps, FACES + axis, x, y, z)
     w[0], w[1] = c[q - steps[CELLS, axis]], c[q]
     if axis == 0:
         o, u = k + steps[EDGES + 2, 1], j + steps[EDGES + 1, 2]
         w[2], w[3], w[4], w[5] = e[2][k], e[2][o], e[1][j], e[1][u]
         v[2], v[3], v[4], v[5] = f[2][k], f[2][o], f[1][j], f[1][u]
-        return np.float64(m[0][p])
-    if axis == 1:
+    elif axis == 1:
         o, u = i + steps[EDGES, 2], k + steps[EDGES + 2, 0]
         w[2], w[3], w[4], w[5] = e[0][i], e[0][o], e[2][k], e[2][u]
         v[2], v[3], v[4], v[5] = f[0][i], f[0][o], f[2][k], f[2][u]
-        return np.float64(m[1][p])
-    o, u = j + steps[EDGES + 1, 0], i + steps[EDGES, 1]
-    w[2], w[3], w[4], w[5] = e[1][j], e[1][o], e[0][i], e[0][u]
-    v[2], v[3], v[4], v[5] = f[1][j], f[1][o], f[0][i], f[0][u]
-    return np.float64(m[2][p])
+    else:
+        o, u = j + steps[EDGES + 1, 0], i + steps[EDGES, 1]
+        w[2], w[3], w[4], w[5] = e[1][j], e[1][o], e[0][i], e[0][u]
+        v[2], v[3], v[4], v[5] = f[1][j], f[1][o], f[0][i], f[0][u]
 
 
 @kernel(inline=True)
@@ -73,71 +70,96 @@ def coarse_weights(axis, kappa, steps, l, i, j, k, w, v):
     w[2], w[3] = scale * edge_mean(kappa, q, a, b), scale * edge_mean(kappa, q + b, a, b)
     w[4], w[5] = scale * edge_mean(kappa, q, a, d), scale * edge_mean(kappa, q + d, a, d)
     v[2], v[3], v[4], v[5] = w[2], w[3], w[4], w[5]
-    return np.float64(1 << (3 * l))
 
 
 @kernel(inline=True)
-def plain_row(stencil, look, axis, l, i, j, k, w, f, total, column, value, n):
-    """Write a plain row from its weights; returns where it ends and the sum of the row."""
-    for t in range(stencil.shape[1]):
-        sample, sign = stencil[axis, t, 0], stencil[axis, t, 1]
-        weight = w[sample]
-        if sign == 0:
-            total += weight
-        if not weight > 0.0:
-            continue
-        x, y, z = i + stencil[axis, t, 3], j + stencil[axis, t, 4], k + stencil[axis, t, 5]
-        number = face_at(look, stencil[axis, t, 2], l, x, y, z)
-        if number < 0:
-            continue
-        v = -weight if sign == 0 else np.float64(sign) * f[sample]
-        total += v
-        column[n], value[n] = number, v
-        n += ONE
-    return n, total
+def across(links, level, six, n, p, side, axis):
+    """The face of `axis` beyond a side of leaves n, above it, and p, below it, of their level; -1 if there is none."""
+    other = np.int64(links[n, side])
+    if other >= 0 and level[other] == level[n]:
+        return np.int64(six[other, 2 * axis])
+    other = np.int64(links[p, side])
+    if other >= 0 and level[other] == level[n]:
+        return np.int64(six[other, 2 * axis + 1])
+    return np.int64(-1)
 
 
 @kernel(inline=True)
-def regular_part(look, weights, laplacian, axis, l, i, j, k, column, value):
+def put(number, weight, column, value, n, total):
+    """Write an entry, if there is one; returns where the next goes and the sum of the row."""
+    if number < 0:
+        return n, total
+    column[n], value[n] = number, weight
+    return n + ONE, total + weight
+
+
+@kernel(inline=True)
+def plain_row(links, level, six, n, p, axis, w, f, total, column, value, at):
+    """Write a plain row from its weights; returns where it ends and the sum of the row.
+
+    Leaf n is above the face, p below. Every weight holds the face against the next one of its component; a shear also
+    couples it to the faces on both sides of its edge.
+    """
+    for side in range(2):
+        if w[side] > 0.0:
+            number = np.int64(six[n, 2 * axis + 1]) if side else np.int64(six[p, 2 * axis])
+            at, total = put(number, -w[side], column, value, at, total + w[side])
+    for turn in range(1, 3):
+        along = (axis + turn) % 3
+        for side in range(2):
+            t = 2 * turn + side
+            if w[t] > 0.0:
+                beside, sign = 2 * along + side, 1.0 - 2.0 * side
+                number = across(links, level, six, n, p, beside, axis)
+                at, total = put(number, -w[t], column, value, at, total + w[t])
+                at, total = put(np.int64(six[n, beside]), sign * f[t], column, value, at, total)
+                at, total = put(np.int64(six[p, beside]), -sign * f[t], column, value, at, total)
+    return at, total
+
+
+@kernel(inline=True)
+def regular_part(
+    keys, tiers, slots, table, six, box, c, e, f, kappa, steps, shift, sides, laplacian, mass, axis, l, i, j, k, column,
+    value,
+):  # fmt: skip
     """What regular samples add to the row of a face; returns the number of entries and the diagonal, mass included."""
     x, y, z = moved(axis, -1, i, j, k)
-    low, high = level_at(look, l, x, y, z), level_at(look, l, i, j, k)
-    shift = weights[6]
-    mass = (1.0 if low > l else 0.5) + (1.0 if high > l else 0.5)
-    mass *= np.float64(of_axis(weights[0], axis, i + shift, j + shift, k + shift)) if l == 0 else float(1 << (3 * l))
+    low = level_at(keys, tiers, slots, table, box, l, x, y, z)
+    high = level_at(keys, tiers, slots, table, box, l, i, j, k)
+    mass *= (1.0 if low > l else 0.5) + (1.0 if high > l else 0.5)
     scale = float(1 << l)
     n = 0
     for side in range(2):
         x, y, z = moved(axis, side - 1, i, j, k)
         p, q, r = moved(axis, 2 * side - 1, x, y, z)
-        if (high if side else low) != l or level_at(look, l, p, q, r) < l:
+        if (high if side else low) != l or level_at(keys, tiers, slots, table, box, l, p, q, r) < l:
             continue
-        w = scale * cell_weight(weights, l, x, y, z)
+        w = scale * cell_weight(c, kappa, steps, shift, l, x, y, z)
         w = 0.5 * w if laplacian else w
         if w > 0.0:
             mass += w
             x, y, z = moved(axis, 2 * side - 1, i, j, k)
-            n = append(look, axis, l, x, y, z, -w, column, value, n)
+            n = append(keys, tiers, slots, table, six, box, axis, l, x, y, z, -w, column, value, n)
     for turn in range(1, 3):
         along = (axis + turn) % 3
         edge = 3 - axis - along
         for side in range(2):
             x, y, z = moved(along, side, i, j, k)
-            if edge_state(look, edge, l, x, y, z) != 1:
+            if edge_state(keys, tiers, slots, table, box, edge, l, x, y, z) != 1:
                 continue
-            w = scale * edge_weight(look, weights, edge, l, x, y, z)
+            w = scale * edge_weight(box, e, kappa, steps, shift, sides, edge, l, x, y, z)
             if not w > 0.0:
                 continue
             mass += w
             p, q, r = moved(along, 2 * side - 1, i, j, k)
-            n = append(look, axis, l, p, q, r, -w, column, value, n)
+            n = append(keys, tiers, slots, table, six, box, axis, l, p, q, r, -w, column, value, n)
             if laplacian:
                 continue
-            w = np.float64(of_axis(weights[3], edge, x + shift, y + shift, z + shift)) if l == 0 else w
+            w = np.float64(of_axis(f, edge, x + shift, y + shift, z + shift)) if l == 0 else w
             w = w if side == 0 else -w
-            n = append(look, along, l, x, y, z, w, column, value, n)
+            n = append(keys, tiers, slots, table, six, box, along, l, x, y, z, w, column, value, n)
             x, y, z = moved(axis, -1, x, y, z)
-            n = append(look, along, l, x, y, z, -w, column, value, n)
+            n = append(keys, tiers, slots, table, six, box, along, l, x, y, z, -w, column, value, n)
     return n, mass
 
 
@@ -182,57 +204,62 @@ def irregular_part(laplacian, place, face, lists, column, value, n, total, taken
 
 
 @kernel(inline=True)
-def plain_weights(laplacian, steps, m, c, e, f, weights, axis, l, i, j, k, w, v):
-    """Weights around a face all of whose samples are regular, from flat fields; returns the mass."""
+def plain_weights(steps, c, e, f, kappa, kappa_steps, shift, axis, l, i, j, k, w, v):
+    """Weights around a face all of whose samples are regular, from flat fields."""
     if l == 0:
-        shift = weights[6]
         x, y, z = np.uint64(i + shift), np.uint64(j + shift), np.uint64(k + shift)
-        total = finest_weights(axis, steps, m, c, e, f, x, y, z, w, v)
+        finest_weights(axis, steps, c, e, f, x, y, z, w, v)
     else:
-        total = coarse_weights(axis, weights[4], weights[5], l, i, j, k, w, v)
-    if laplacian:
-        w[0], w[1] = 0.5 * w[0], 0.5 * w[1]
-    return total
+        coarse_weights(axis, kappa, kappa_steps, l, i, j, k, w, v)
 
 
 @kernel(parallel=True)
 def fill_rows(
-    look, weights, flat_fields, steps, laplacian, stencil, place, lists,
-    chunks, begins, ends, fits, start, length, column, value, rest,
+    look, leaves, weights, flat_fields, steps, laplacian, place, lists, chunks, begins, ends, fits, start, length,
+    column, value, rest,
 ):  # fmt: skip
     """The rows of `chunks`, one after the other from begins[chunk] on; `fits` says whether there was enough room.
 
-    `stencil` (axes, entries, 6) says for the entries of plain rows: the sample (see `finest_weights`), 0 for -w and
-    else the sign of f, and the face: its axis and how far away it is. `steps` are those of `flat_fields`: m, c, e, f.
+    `leaves` are the links and levels of the tree's, `steps` those of `flat_fields`: c, e, f.
     """
     begin = lists[0]
-    entries = np.uint64(stencil.shape[1])
+    keys, tiers, slots, table, six, box = look
+    links, level = leaves
     m, c, e, f, kappa, kappa_steps, shift, sides = weights
-    flat_m, flat_c, flat_e, flat_f = flat_fields
+    flat_c, flat_e, flat_f = flat_fields
     for number in prange(chunks.shape[0]):
-        own = m, c, e, f, kappa, kappa_steps, shift, sides  # parallel loops take no tuples of tuples
         chunk = chunks[number]
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
-        taken, entry = np.full(MOST, -1, np.int64), np.empty(MOST, np.int64)
+        taken, entries = np.full(MOST, -1, np.int64), np.empty(MOST, np.int64)
         w, v = np.zeros(6, np.float64), np.zeros(6, np.float64)
         at, end = np.uint64(begins[chunk]), np.uint64(ends[chunk])
         for row in range(np.uint64(chunk * CHUNK), np.uint64(min((chunk + 1) * CHUNK, place.shape[0]))):
             axis, l = np.int64(place[row, 0]), np.int64(place[row, 1])
             i, j, k = np.int64(place[row, 2]) >> l, np.int64(place[row, 3]) >> l, np.int64(place[row, 4]) >> l
             start[row] = at
-            plain = begin[row] == begin[row + ONE] and inside(look[7], l, i, j, k)
+            mass = np.float64(m[row]) * (1 << (3 * l))  # what acts on the face alone, were it as large as a cell
+            upper, lower = np.int64(-1), np.int64(-1)
+            if not laplacian and begin[row] == begin[row + ONE] and inside(box, l, i, j, k):
+                upper = entry(keys, tiers, slots, table, l, key_of(i, j, k))
+                lower = np.int64(links[upper, 2 * axis]) if upper >= 0 else np.int64(-1)
+            plain = upper >= 0 and lower >= 0
             n, total = 0, 0.0
             if not plain:
-                n, total = regular_part(look, own, laplacian, axis, l, i, j, k, index, weight)
+                n, total = regular_part(
+                    keys, tiers, slots, table, six, box, c, e, f, kappa, kappa_steps, shift, sides, laplacian, mass,
+                    axis, l, i, j, k, index, weight,
+                )  # fmt: skip
                 for o in range(n):
                     total += weight[o]
-                n, total = irregular_part(laplacian, place, np.int64(row), lists, index, weight, n, total, taken, entry)
-            if at + (entries if plain else np.uint64(n)) > end:
+                n, total = irregular_part(
+                    laplacian, place, np.int64(row), lists, index, weight, n, total, taken, entries
+                )
+            if at + (PLAIN if plain else np.uint64(n)) > end:
                 at = end + ONE
                 break
             if plain:
-                total = plain_weights(laplacian, steps, flat_m, flat_c, flat_e, flat_f, own, axis, l, i, j, k, w, v)
-                at, total = plain_row(stencil, look, axis, l, i, j, k, w, v, total, column, value, at)
+                plain_weights(steps, flat_c, flat_e, flat_f, kappa, kappa_steps, shift, axis, l, i, j, k, w, v)
+                at, total = plain_row(links, level, six, upper, lower, axis, w, v, mass, column, value, at)
             else:
                 for o in range(n):
                     column[at], value[at] = index[o], weight[o]

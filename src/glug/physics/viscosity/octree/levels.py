@@ -6,12 +6,15 @@ velocities go to the tree by restriction, residuals back by its transpose: an au
 level costs a fraction of one in compressed rows, so the extra samples are cheap.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from glug.grids.blocks import TILE
 from glug.grids.coarsen import gather, weights_at
 from glug.grids.kernels import active_tiles
 from glug.grids.octree import kernels_transfer as kernels
+from glug.grids.octree.linear.kept import KeptFaces
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.viscosity import kernels_contact_line
 from glug.physics.viscosity.levels import ViscosityLevel, coarser, hierarchy
@@ -33,17 +36,16 @@ FULL = 0.999  # liquid fraction from which a face is not at the surface
 class OctreeLevel:
     """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
 
-    def __init__(self, adapted: AdaptedProblem, system: AssembledSystem | SlippingRows):
-        regular, tree, self.place, self.system = adapted.regular, adapted.tree, adapted.faces.place, system
-        self._shift = adapted.shift  # of the tree's corner in the regular grid, and in that of level 1
-        self._shift_1 = adapted.shift // 2 + EMPTY
-        hard = in_tiles(hard_cells(regular, adapted.jumps), self.place, adapted.shift)
-        self.everything, self.hard = system.everything, system.part(hard)
+    def __init__(self, below: "BelowTree", system: AssembledSystem | SlippingRows):
+        self.place, self.system = below.faces.place, system
+        self._shift = below.shift  # of the tree's corner in the regular grid, and in that of level 1
+        self._shift_1 = below.shift // 2 + EMPTY
+        self.everything, self.hard = system.everything, system.part(below.hard)
         self.mask, self.blocks = system.mask, system.blocks
         self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
-        self._shapes = [m.shape for m in regular.m]
+        self._shapes = below.shapes
         self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
-        self._fields = {l: level_fields(tree.shape, l) for l in range(2, tree.levels)}
+        self._fields = {l: level_fields(below.faces.tree.shape, l) for l in range(2, below.faces.tree.levels)}
 
     def restrict(self, r: Vector, coarse: ViscosityLevel, b: Vector) -> None:
         place, values, one, none = self.place, r[0][0, 0], np.float32(1.0), np.float32(0.0)
@@ -129,6 +131,22 @@ class OctreeSmoother:
         self._of(level).backward(level, b, x, scratch)
 
 
-def octree_hierarchy(adapted: AdaptedProblem, system: AssembledSystem | SlippingRows) -> list[Level]:
-    """The tree and the regular grids below the one of finest cells, which is not kept."""
-    return [OctreeLevel(adapted, system), *hierarchy(coarser(adapted.regular))]
+@dataclass(frozen=True)
+class BelowTree:
+    """What multigrid on a tree needs besides its matrix: the regular grids below it, its hard faces."""
+
+    faces: KeptFaces
+    shift: int  # of the tree's corner in the regular grid
+    shapes: list[tuple[int, ...]]  # of the regular fields
+    hard: np.ndarray
+    grids: list[ViscosityLevel]
+
+    @classmethod
+    def of(cls, adapted: AdaptedProblem) -> "BelowTree":
+        """From the regular grid of finest cells, which is not kept."""
+        regular, faces, shift = adapted.regular, adapted.faces, adapted.shift
+        hard = in_tiles(hard_cells(regular, adapted.jumps), faces.place, shift)
+        return cls(faces, shift, [m.shape for m in regular.m], hard, hierarchy(coarser(regular)))
+
+    def levels(self, system: AssembledSystem | SlippingRows) -> list[Level]:
+        return [OctreeLevel(self, system), *self.grids]

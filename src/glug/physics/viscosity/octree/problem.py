@@ -16,7 +16,7 @@ from glug.grids.octree.tree import Octree
 from glug.grids.regular import Staggered
 from glug.physics.rigid.bodies import wall_velocity
 from glug.physics.terms import Eliminated
-from glug.physics.viscosity.octree.levels import REPEATS, OctreeSmoother, octree_hierarchy
+from glug.physics.viscosity.octree.levels import REPEATS, BelowTree, OctreeSmoother
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.octree.slip import SlippingRows
 from glug.physics.viscosity.octree.tree import AdaptedProblem
@@ -35,8 +35,8 @@ class OctreeViscosity:
 
     `diffusion` is mu dt / (rho dx^2), a number or a cell-centred field.
 
-    All that needs the weights of the regular problem is made at the beginning, so that these, which fill the whole
-    window, can be forgotten before the solve.
+    The weights of the regular problem fill its window: they are let go of as soon as the rows have what they need, and
+    `adapted` has them no more.
     """
 
     def __init__(
@@ -51,31 +51,27 @@ class OctreeViscosity:
         self.tree, self.place, self.volume = adapted.tree, adapted.faces.place, adapted.faces.volume
         self.solid, self.solid_faces, self.bodies = problem.solid, problem.solid_faces, problem.bodies
         begin = time.perf_counter()
-        fields = regular.m, regular.c[0], regular.e, regular.f
-        coarse = coarse_diffusion(self.tree, diffusion)
-        weights = OctreeWeights(*fields, *coarse, self.shift, adapted.sides)
-        rows = assemble(self.faces, weights, enhanced=enhanced)
-        assembled = time.perf_counter()
-        self.mass = self._of_finest(problem.mass, 1.0)
-        if problem.density is not None:
-            self._weigh(problem.density, rows)
-        terms, slip = problem.terms, problem.slip
-        number = self._numbers(problem) if terms or slip is not None else np.zeros(0, np.int64)
-        self.system = rows if slip is None else SlippingRows(rows, slip, number)
-        self.eliminated = Eliminated(self.system.mask, terms, number)
+        self.mass, held = self._of_finest(problem.mass, 1.0), self._of_finest(regular.m, 1.0)
         self.known = None  # what the known velocities of solids add to the right-hand side of finest faces
         if problem.known_walls is not None:
             self.known = self._of_finest(problem.right_hand_side(problem.grid.staggered()), 0.0)
-        ready = time.perf_counter()
-        self.solver, self.levels = solver, list[Level]()
-        if solver.coarse:
-            self.levels = octree_hierarchy(adapted, self.system)
-        self.seconds = {
-            **adapted.seconds,
-            "assemble": assembled - begin,
-            "transfer": ready - assembled,
-            "setup": time.perf_counter() - ready,
-        }
+        terms, slip, density = problem.terms, problem.slip, problem.density
+        number = self._numbers(problem) if terms or slip is not None else np.zeros(0, np.int64)
+        taken = time.perf_counter()
+        below = BelowTree.of(adapted) if solver.coarse else None
+        fields = held, regular.c[0], regular.e, regular.f
+        coarsened = time.perf_counter()
+        del problem, regular, adapted.problem, adapted.regular
+        weights = OctreeWeights(*fields, *coarse_diffusion(self.tree, diffusion), self.shift, adapted.sides)
+        rows = assemble(self.faces, weights, enhanced=enhanced)
+        del fields, weights
+        if density is not None:
+            self._weigh(density, rows)
+        self.system = rows if slip is None else SlippingRows(rows, slip, number)
+        self.eliminated = Eliminated(self.system.mask, terms, number)
+        self.solver, self.levels = solver, list[Level]() if below is None else below.levels(self.system)
+        spent = {"transfer": taken - begin, "setup": coarsened - taken, "assemble": time.perf_counter() - coarsened}
+        self.seconds = {**adapted.seconds, **spent}
 
     def _of_finest(self, fields: Vector, elsewhere: float) -> np.ndarray:
         """Regular fields at the tree's finest faces."""

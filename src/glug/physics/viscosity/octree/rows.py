@@ -6,11 +6,10 @@ from functools import partial
 import numpy as np
 
 from glug.errors import SolverError
-from glug.grids.octree.linear.kept import KeptFaces
+from glug.grids.octree.linear.kept import KeptFaces, Look
 from glug.grids.octree.linear.morton import cells_of
 from glug.grids.octree.linear.tree import LinearTree
 from glug.grids.regular import Staggered, mapped
-from glug.grids.strain_stencil import matrix_row
 from glug.physics.viscosity.octree import kernels_rows as kernels
 from glug.physics.viscosity.octree import kernels_samples as listing
 from glug.physics.viscosity.octree.tree import STICKING, Sides
@@ -26,7 +25,7 @@ SPARE, LATE = (11, 56, kernels.MOST), 4
 class OctreeWeights:
     """Mass and stress weights: of the regular problem on finest cells, and mu dt / (rho dx^2) on coarser ones."""
 
-    mass: Staggered  # what acts on a face alone
+    mass: np.ndarray  # what acts on each of the unknown faces alone; 1 on coarse ones
     cell: np.ndarray
     edges: Staggered
     coupling: Staggered
@@ -56,24 +55,14 @@ def coarse_diffusion(tree: LinearTree, diffusion: Diffusion) -> tuple[np.ndarray
     return np.concatenate(means), steps
 
 
-def stencils(laplacian: bool) -> np.ndarray:
-    """The entries of plain rows of every axis, as `fill_rows` takes them."""
-    rows = []
-    for axis in range(3):
-        row = []
-        for sample, sign, (component, place) in matrix_row(axis):
-            if component == axis or not laplacian:
-                row.append((sample, sign if component != axis else 0, component, *place))
-        rows.append(row)
-    return np.array(rows, np.int64)
-
-
-def list_samples(faces: KeptFaces, weights: OctreeWeights, enhanced: bool, laplacian: bool) -> tuple[np.ndarray, ...]:
+def list_samples(
+    faces: KeptFaces, look: Look, weights: OctreeWeights, enhanced: bool, laplacian: bool
+) -> tuple[np.ndarray, ...]:
     """The irregular samples and where every face occurs in them, as `irregular_part` takes them."""
     tree = faces.tree
     corner, level = cells_of(tree.key[faces.transitions]), tree.level[faces.transitions]
     starts = np.zeros((-(-len(level) // int(listing.CHUNK)), 2), np.int64)
-    fixed = faces.look, weights.arrays, enhanced, laplacian, corner, level
+    fixed = look, weights.arrays, enhanced, laplacian, corner, level
     none = np.zeros(0, np.int32)
     listing.irregular_samples(*fixed, starts, np.zeros(0), none, none, np.zeros(0, np.float32))
     samples, entries = (int(n) for n in starts.sum(axis=0))
@@ -97,17 +86,17 @@ def assemble(
 
     `laplacian` is the baseline: the gradient of every component on its own.
     """
-    lists = list_samples(faces, weights, enhanced, laplacian)
-    w = weights
-    flat = flattened(w.mass), w.cell.ravel(), flattened(w.edges), flattened(w.coupling)
-    steps = np.array([(ny * nz, nz, 1) for _, ny, nz in (a.shape for a in (*w.mass, w.cell, *w.edges))], np.uint64)
-    entries = stencils(laplacian)
-    fixed = faces.look, w.arrays, flat, steps, laplacian, entries, faces.place, lists
+    look, w = faces.look, weights
+    lists = list_samples(faces, look, weights, enhanced, laplacian)
+    flat = w.cell.ravel(), flattened(w.edges), flattened(w.coupling)
+    steps = np.array([(ny * nz, nz, 1) for _, ny, nz in (a.shape for a in (w.cell, *w.edges))], np.uint64)
+    leaves = faces.tree.links, faces.tree.level
+    fixed = look, leaves, w.arrays, flat, steps, laplacian, faces.place, lists
     start, length = np.empty(faces.count, np.uint32), np.empty(faces.count, np.uint8)
     rest = np.empty(faces.count, np.float32)
     fits = np.zeros(-(-faces.count // kernels.CHUNK), np.bool_)
     for spare in SPARE:
-        sizes = chunk_sizes(lists[0], entries.shape[1], spare)
+        sizes = chunk_sizes(lists[0], int(kernels.PLAIN), spare)
         ends = np.cumsum(sizes)
         column, value = entry_room(int(sizes.sum()))
         fill = partial(kernels.fill_rows, *fixed)
@@ -115,7 +104,7 @@ def assemble(
         fill(np.arange(len(sizes)), ends - sizes, ends, *out)
         late = np.flatnonzero(~fits)
         if len(late):
-            sizes[late] = chunk_sizes(lists[0], entries.shape[1], LATE * spare)[late]
+            sizes[late] = chunk_sizes(lists[0], int(kernels.PLAIN), LATE * spare)[late]
             ends[late] = ends[-1] + np.cumsum(sizes[late])  # behind all others
             if ends[late[-1]] <= len(column):
                 fill(late, ends - sizes, ends, *out)

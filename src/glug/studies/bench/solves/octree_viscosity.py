@@ -85,8 +85,9 @@ def _step(given: Any, solver: str, most: int) -> Result:
     problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
     seconds["weights"] = time.perf_counter() - begin
     if on_tree:
-        octree = OctreeViscosity(adapt(problem, levels, band), given.diffusion, solver=method)
+        adapted = adapt(problem, levels, band)
         del problem
+        octree = OctreeViscosity(adapted, given.diffusion, solver=method)
         stats = octree.solve(velocity, limits)
         total = time.perf_counter() - begin
         for stage, spent in octree.seconds.items():

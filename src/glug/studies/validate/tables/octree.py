@@ -98,8 +98,7 @@ class OctreeStep:
         edges = mapped(self._weights, EDGES)
         tree = linear(self.tree)
         faces, numbers = KeptFaces.of(TreeFaces.of(tree)), self.operators.faces.numbers
-        mass = mapped(lambda n: np.ones(n.shape, np.float32), numbers)
-        weights = OctreeWeights(mass, 2 * cell, edges, edges, *coarse_diffusion(tree, cell))
+        weights = OctreeWeights(np.ones(faces.count, np.float32), 2 * cell, edges, edges, *coarse_diffusion(tree, cell))
         matrix = assemble(faces, weights, enhanced=self.gradient == "enhanced").matrix()
         theirs = np.argsort(numbers[faces.place[:, 0], *faces.place[:, 2:].T])  # their order of the same faces
         return matrix[theirs][:, theirs]
