@@ -51,7 +51,7 @@ class State:
         if self.bodies:
             for name in BODY_ARRAYS:
                 data[f"bodies.{name}"] = np.array([getattr(body, name) for body in self.bodies])
-            data["bodies.pressed"], data["bodies.contact"] = self.pressed, self.contact
+            data["bodies.pressed"], data["bodies.contact_state"] = self.pressed, self.contact
         data["counters"] = np.array([self.step, self.frame, self.substep, self.particles.next_id], np.int64)
         if self.surface is not None:
             data |= {f"surface.{name}": getattr(self.surface, name) for name in SURFACE_ARRAYS}
@@ -77,7 +77,7 @@ class State:
         if "bodies.pressed" in data:
             rows = zip(*(np.array(data[f"bodies.{name}"]) for name in BODY_ARRAYS))
             state.bodies = [FreeMotion(*row) for row in rows]
-            state.pressed, state.contact = np.array(data["bodies.pressed"]), np.array(data["bodies.contact"])
+            state.pressed, state.contact = np.array(data["bodies.pressed"]), np.array(data["bodies.contact_state"])
         state.bubbles = BubbleMemory.restore(data)
         if "surface.sizes" in data:
             dx, vanished = (float(s) for s in data["surface.sizes"])
@@ -104,7 +104,7 @@ def check_checkpoint(setting: Setting, data: Mapping[str, Any]) -> None:
                 data, f"bodies.{name}", (len(setting.bodies), 3, 3) if name == "R" else (len(setting.bodies), 3), "f"
             )
         _array(data, "bodies.pressed", (len(setting.bodies), width), "f")
-        _array(data, "bodies.contact", (None,), "f")
+        _array(data, "bodies.contact_state", (None,), "f")
     if setting.scene.surface.tracking == "mesh":
         _check_surface(data)
     if "bubbles.names" in data:

@@ -5,14 +5,19 @@ it moves with its new velocity from the beginning of the step: if it lagged behi
 meets no liquid gets the change as a steady force over the step and flies as it should. MuJoCo moves them, in shorter
 steps of its own, against whatever they meet. Its state is a vector, part of the simulation's: setting it before and
 reading it after makes a step a function of the state alone.
+
+MuJoCo has limits of its own (masses and moments of inertia below 1e-15, places beyond 1e10), so it works in units in
+which the domain and the heaviest body are about 1. They are powers of two: nothing is rounded by them.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from glug.errors import SceneError, sentence
 from glug.extras import require
 from glug.scene.bodies import Solid
 from glug.scene.motions.free import FreeMotion
@@ -66,8 +71,17 @@ class Contact:
         self.dim, self.bodies = domain.dim, descriptions
         self.scripted = [s for s in solids if s.moving and not s.free and s.sequence is None]
         self._meshes: list[np.ndarray] = []
+        self.metre = 1.0 / _power_of_two(float((domain.upper - domain.lower).max()))  # in MuJoCo's unit of length
+        self.kilogram = 1.0 / _power_of_two(max(s.mass for s in descriptions))
         xml = self._describe(domain, solids)
-        self.model = self.mujoco.MjModel.from_xml_string(xml)
+        try:
+            self.model = self.mujoco.MjModel.from_xml_string(xml)
+        except ValueError as error:
+            lightest, heaviest = (f(body.mass for body in descriptions) for f in (min, max))
+            raise SceneError(
+                f"solids: bodies of {lightest:.3g} to {heaviest:.3g} kg cannot collide ({sentence(str(error))[:120]}); "
+                "solver.contact = 'none' lets them pass through each other"
+            ) from error
         self.data = self.mujoco.MjData(self.model)
         self.spec = self.mujoco.mjtState.mjSTATE_INTEGRATION
         self.size = self.mujoco.mj_stateSize(self.model, self.spec)
@@ -82,20 +96,20 @@ class Contact:
         for solid in solids:
             if not solid.moving:
                 world += [self._geom(p, solid, FIXED) for p in parts_of(solid, domain, np.zeros(3))]
-        heaviest = max(s.mass for s in self.bodies)
+        heaviest = self.kilogram * max(s.mass for s in self.bodies)
         for n, solid in enumerate(self.scripted):
             mass = HEAVY * heaviest
-            size = mass * float((domain.upper - domain.lower).max()) ** 2
+            size = mass * (self.metre * float((domain.upper - domain.lower).max())) ** 2
             geoms = [self._geom(p, solid, FIXED) for p in parts_of(solid, domain, np.zeros(3))]
             inertial = f'<inertial pos="0 0 0" mass="{mass!r}" diaginertia="{size!r} {size!r} {size!r}"/>'
             world.append(f'<body name="scripted{n}"><freejoint/>{inertial}{"".join(geoms)}</body>')
         for n, body in enumerate(self.bodies):
             geoms = [self._geom(p, body.solid, FREE) for p in parts_of(body.solid, domain, body.centre)]
-            joints, inertial = self._joints(body), _inertial(body, self.dim)
-            place = f'name="body{n}" pos="{numbers(body.centre)}"'
+            joints, inertial = self._joints(body), self._inertial(body)
+            place = f'name="body{n}" pos="{numbers(self.metre * body.centre)}"'
             world.append(f"<body {place}>{joints}{inertial}{''.join(geoms)}</body>")
         meshes = "".join(
-            f'<mesh name="mesh{n}" vertex="{numbers(corners)}"/>' for n, corners in enumerate(self._meshes)
+            f'<mesh name="mesh{n}" vertex="{numbers(self.metre * corners)}"/>' for n, corners in enumerate(self._meshes)
         )
         return (
             f'<mujoco><compiler angle="radian" balanceinertia="true"/>'
@@ -106,6 +120,8 @@ class Contact:
 
     def _geom(self, part: Part, solid: Solid | None, group: str) -> str:
         attributes = dict(part.attributes)
+        for name, lengths in part.lengths.items():
+            attributes[name] = numbers(self.metre * np.asarray(lengths))
         if part.corners is not None:
             attributes["mesh"] = f"mesh{len(self._meshes)}"
             self._meshes.append(part.corners)
@@ -119,6 +135,17 @@ class Contact:
         attributes["friction"] = f"{float(friction or 0.0)!r} 0 0"
         attributes["solref"] = f"{-(FREQUENCY**2)!r} {-2.0 * max(zeta, 1e-6) * FREQUENCY!r}"
         return f"<geom {group} {' '.join(f'{k}={quoteattr(v)}' for k, v in attributes.items())}/>"
+
+    def _moment(self, inertia: np.ndarray) -> np.ndarray:
+        """A moment of inertia [kg m2] in MuJoCo's units."""
+        return self.kilogram * self.metre**2 * inertia
+
+    def _inertial(self, description: BodyDescription) -> str:
+        inertia = self._moment(description.inertia)
+        if self.dim == 2:  # of a plate, which only turns in its plane
+            inertia = np.diag([0.5, 0.5, 1.0]) * inertia[2, 2]
+        order = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+        return f'<inertial pos="0 0 0" mass="{self.kilogram * description.mass!r}" fullinertia="{numbers(order)}"/>'
 
     def _joints(self, description: BodyDescription) -> str:
         if description.on_axle:
@@ -168,8 +195,8 @@ class Contact:
             self._set_velocity(joint, body.R, *full(v0), description)
             linear, angular = full(v - v0)
             force, torque = data.xfrc_applied[joint.body, :3], data.xfrc_applied[joint.body, 3:]
-            force[:] = description.mass * linear / dt
-            torque[:] = body.R @ description.inertia @ body.R.T @ angular / dt
+            force[:] = self.kilogram * self.metre * description.mass * linear / dt
+            torque[:] = self._moment(body.R @ description.inertia @ body.R.T) @ angular / dt
         count = max(1, int(np.ceil(dt / STEP - 1e-9)))
         model.opt.timestep = dt / count
         for _ in range(count):
@@ -195,10 +222,11 @@ class Contact:
         if joint.kind == "free":
             quaternion = np.empty(4)
             self.mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(R, float).ravel())
-            p[:3], p[3:7] = centre, quaternion
+            p[:3], p[3:7] = self.metre * centre, quaternion
         elif joint.kind == "planar":
             assert description is not None
-            p[:2], p[2] = (centre - description.centre)[:2], np.arctan2(R[1, 0], R[0, 0])
+            p[:2] = self.metre * (centre - description.centre)[:2]
+            p[2] = np.arctan2(R[1, 0], R[0, 0])
         self._set_velocity(joint, R, velocity, spin, description)
 
     def _set_velocity(
@@ -206,9 +234,9 @@ class Contact:
     ) -> None:
         v = self.data.qvel[joint.velocity :]
         if joint.kind == "free":
-            v[:3], v[3:6] = velocity, R.T @ spin
+            v[:3], v[3:6] = self.metre * velocity, R.T @ spin
         elif joint.kind == "planar":
-            v[:2], v[2] = velocity[:2], spin[2]
+            v[:2], v[2] = self.metre * velocity[:2], spin[2]
         else:
             assert description is not None and description.solid.axle is not None
             v[0] = np.asarray(description.solid.axle) @ spin / np.linalg.norm(description.solid.axle)
@@ -216,13 +244,13 @@ class Contact:
     def _read(self, joint: _Joint, body: FreeMotion, description: BodyDescription) -> FreeMotion:
         p, v = self.data.qpos[joint.position :], self.data.qvel[joint.velocity :]
         if joint.kind == "free":
-            R = self._rotation(p[3:7])
-            return replace(body, R=R, centre=p[:3].copy(), velocity_of_centre=v[:3].copy(), spin=R @ v[3:6])
+            R, centre, velocity = self._rotation(p[3:7]), p[:3] / self.metre, v[:3] / self.metre
+            return replace(body, R=R, centre=centre, velocity_of_centre=velocity, spin=R @ v[3:6])
         if joint.kind == "planar":
             c, s = np.cos(p[2]), np.sin(p[2])
             R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-            centre = description.centre + np.array([p[0], p[1], 0.0])
-            velocity, spin = np.array([v[0], v[1], 0.0]), np.array([0.0, 0.0, v[2]])
+            centre = description.centre + np.array([p[0], p[1], 0.0]) / self.metre
+            velocity, spin = np.array([v[0], v[1], 0.0]) / self.metre, np.array([0.0, 0.0, v[2]])
             return replace(body, R=R, centre=centre, velocity_of_centre=velocity, spin=spin)
         axis = np.asarray(description.solid.axle, float) / np.linalg.norm(description.solid.axle)  # type: ignore[arg-type]
         quaternion = np.concatenate([[np.cos(0.5 * p[0])], np.sin(0.5 * p[0]) * axis])
@@ -244,9 +272,6 @@ def _walls(domain: Domain) -> list[Part]:
     return walls
 
 
-def _inertial(description: BodyDescription, dim: int) -> str:
-    inertia = description.inertia
-    if dim == 2:  # of a plate, which only turns in its plane
-        inertia = np.diag([0.5, 0.5, 1.0]) * inertia[2, 2]
-    order = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-    return f'<inertial pos="0 0 0" mass="{description.mass!r}" fullinertia="{numbers(order)}"/>'
+def _power_of_two(value: float) -> float:
+    """The power of two that is not above a positive number."""
+    return math.ldexp(1.0, math.frexp(value)[1] - 1)

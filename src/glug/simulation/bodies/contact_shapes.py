@@ -1,6 +1,6 @@
 """Solids as MuJoCo sees them: spheres, boxes, cylinders, capsules and planes as such, the rest as convex parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,9 +31,10 @@ DECOMPOSITION = {
 
 @dataclass(frozen=True)
 class Part:
-    """One convex part: the attributes of a MuJoCo geom, and the corners of its mesh if it is one."""
+    """One convex part: attributes of a MuJoCo geom, those that are lengths [m], and the corners [m] of a mesh."""
 
     attributes: dict[str, str]
+    lengths: dict[str, np.ndarray | list[float]] = field(default_factory=dict)
     corners: np.ndarray | None = None
 
 
@@ -57,10 +58,10 @@ def _simple(solid: Solid, domain: Domain, origin: np.ndarray) -> list[Part]:
         at = shape.place(in_space(shape.centre)) - origin
         radius = shape.scale * shape.radius
         if domain.dim == 3 and not is_flat(shape.centre):
-            return [Part({"type": "sphere", "size": numbers([radius]), "pos": numbers(at)})]
+            return [Part({"type": "sphere"}, {"size": [radius], "pos": at})]
         if domain.dim == 2 and is_flat(shape.centre):
             at[2] = middle - origin[2]
-            return [Part({"type": "cylinder", "size": numbers([radius, 0.5 * depth]), "pos": numbers(at)})]
+            return [Part({"type": "cylinder"}, {"size": [radius, 0.5 * depth], "pos": at})]
     if isinstance(shape, Box) and shape.rounding == 0.0:
         half, at = shape.scale * shape._half(), shape.place(shape._centre()) - origin
         if domain.dim == 2 or not np.isfinite(half[2]):
@@ -69,11 +70,11 @@ def _simple(solid: Solid, domain: Domain, origin: np.ndarray) -> list[Part]:
             half[2], at[2] = 0.5 * depth, middle - origin[2]
         axes = rotation_matrix(shape.rotate)
         turned = numbers([*axes[:, 0], *axes[:, 1]])
-        return [Part({"type": "box", "size": numbers(half), "pos": numbers(at), "xyaxes": turned})]
+        return [Part({"type": "box", "xyaxes": turned}, {"size": half, "pos": at})]
     if isinstance(shape, (Cylinder, Capsule)) and domain.dim == 3 and not is_flat(shape.start):
         ends = [shape.place(in_space(p)) - origin for p in (shape.start, shape.end)]
-        size = numbers([shape.scale * shape.radius])
-        return [Part({"type": shape.kind, "size": size, "fromto": numbers(np.concatenate(ends))})]
+        size = [shape.scale * shape.radius]
+        return [Part({"type": shape.kind}, {"size": size, "fromto": np.concatenate(ends)})]
     if isinstance(shape, HalfSpace) and not solid.moving and not shape._is_placed():
         normal = np.asarray(shape.normal, float)
         return [plane(in_space(shape.point) - origin, normal)]
@@ -82,7 +83,7 @@ def _simple(solid: Solid, domain: Domain, origin: np.ndarray) -> list[Part]:
 
 def plane(point: np.ndarray, normal: np.ndarray) -> Part:
     """A wall without end, solid behind `normal`."""
-    return Part({"type": "plane", "size": "0 0 1", "pos": numbers(point), "zaxis": numbers(normal)})
+    return Part({"type": "plane", "size": "0 0 1", "zaxis": numbers(normal)}, {"pos": point})
 
 
 def _meshes(solid: Solid, domain: Domain, origin: np.ndarray) -> list[Part]:
@@ -113,4 +114,4 @@ def _slab(vertices: np.ndarray, middle: float, depth: float) -> np.ndarray:
 
 
 def _part(corners: np.ndarray) -> Part:
-    return Part({"type": "mesh"}, corners)
+    return Part({"type": "mesh"}, corners=corners)
