@@ -67,7 +67,7 @@ class Bubbles:
     """
 
     def __init__(self, regions: AirRegions, fluid: Fluid, components: Components, bodies: BodyPressure | None = None):
-        self.regions, self.fluid = regions, fluid
+        self.regions, self.dx = regions, fluid.dx
         self.solid, self.liquid, self.components, self.links = fluid.solid, fluid.liquid, components, fluid.links
         self.bodies: RigidBodies | None = None if bodies is None else bodies.bodies
         liquid, links = self.liquid, self.links
@@ -173,7 +173,7 @@ class Bubbles:
 
     def asked(self, b: Vector, growth: np.ndarray | None) -> np.ndarray:
         """The same for a liquid at rest, where every region is to gain `growth` [m3/s]."""
-        gain = np.zeros(len(self)) if growth is None else growth[self.number] / self.fluid.dx**2
+        gain = np.zeros(len(self)) if growth is None else growth[self.number] / self.dx**2
         h = -gain
         self.balance(b[0], h, gain)
         return h.reshape(-1, 1)

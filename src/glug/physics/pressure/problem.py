@@ -10,6 +10,7 @@ of their cells out of it; cells at separating walls have q >= 0. Any of them go 
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -190,8 +191,9 @@ class PressureProblem:
 
     @cached_property
     def preconditioning(self) -> Preconditioning:
-        """Made once for a geometry."""
-        return Preconditioning(self)
+        """Made once for a geometry, from a copy: this problem and it are gone as soon as nobody needs them."""
+        _ = self.eliminated  # which both have
+        return Preconditioning(copy(self))
 
     @cached_property
     def pushed(self) -> np.ndarray:
@@ -281,11 +283,14 @@ class PressureProblem:
 
     # -- displacement --------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def still(self) -> "PressureProblem":
         """The liquid and the bubbles of this problem, among solids and bodies that hold still."""
-        if self.bodies is None and self.walls is None and self.regions is None and not self.more_terms:
-            return self
+        alone = self.bodies is None and self.walls is None and self.regions is None and not self.more_terms
+        return self if alone else self._alone
+
+    @cached_property
+    def _alone(self) -> "PressureProblem":
         alone = replace(self, bodies=None, walls=None, regions=None, bubbles=None, more_terms=())
         if self.bubbles is not None:
             alone.bubbles = Bubbles(self.bubbles.regions, alone, self.components)

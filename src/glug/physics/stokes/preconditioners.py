@@ -66,24 +66,30 @@ class Monolithic:
         levels = hierarchy(level)
         with threads_for(levels[-1].unknowns):
             bottom = SaddleBottom(levels[-1])
-        self._cycle = Multigrid(levels, CoupledSweeps(), repeats(level), bottom)
-        self._level, self._scratch = level, zeros_like(level)
+        self._cycle = _WithPressure(level, Multigrid(levels, CoupledSweeps(), repeats(level), bottom))
         self._means = None if closed is None else PartMeans(closed, level.schur.blocks)
-        self._whole = with_free_parts(level.viscous, self._velocity)
+        self._whole = with_free_parts(level.viscous, self._cycle)
 
     def __call__(self, r: Vector, z: Vector) -> None:
-        self._pressure = r[3], z[3]
+        self._cycle.pressure = r[3], z[3]
         if self._means is not None:
             self._means.remove(r[3])
-        self._whole(r[:3], z[:3], self._scratch[:3])
+        self._whole(r[:3], z[:3], self._cycle.scratch[:3])
         if self._means is not None:
             self._means.remove(z[3])
 
-    def _velocity(self, r: Vector, z: Vector, scratch: Vector) -> float:
-        """The cycle as one of the velocities, with the pressures of this call beside them."""
-        given, found = self._pressure
-        with threads_for(self._level.unknowns):
-            self._cycle.cycle(0, (*r, given), (*z, found), self._scratch)
+
+class _WithPressure:
+    """A cycle as one of the velocities, with the pressures of this call beside them."""
+
+    def __init__(self, level: StokesLevel, cycle: Multigrid):
+        self._cycle, self._unknowns, self.scratch = cycle, level.unknowns, zeros_like(level)
+        self.pressure: tuple[np.ndarray, np.ndarray]  # given, found
+
+    def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
+        given, found = self.pressure
+        with threads_for(self._unknowns):
+            self._cycle.cycle(0, (*r, given), (*z, found), self.scratch)
         return 0.0
 
 
