@@ -209,7 +209,7 @@ def test_what_a_killed_export_left_is_removed_and_a_living_one_is_not(run):
 
 
 def test_a_full_disk_is_one_line(run, monkeypatch):
-    def full(file, mesh):
+    def full(file, mesh, offset):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("glug.output.export.mesh_files.write_obj", full)

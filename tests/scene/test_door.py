@@ -112,7 +112,7 @@ def test_a_mesh_that_cannot_be_there(name):
         ("volumes.0.spin", [0, 1e6, 0]),
         ("sources", [{"liquid": "water", "shape": SCENE["volumes"][0]["shape"], "velocity": [0, -1e6, 0]}]),
         ("gravity", [0, -1e12, 0]),
-        ("domain.origin", [1e8, 0, 0]),
+        ("domain.origin", [1e16, 0, 0]),
         ("domain.size", [1e-12, 1e-12, 1e-12]),
         ("liquids.water.viscosity", 1e29),
         ("liquids.water.density", 1e-20),

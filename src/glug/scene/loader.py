@@ -9,6 +9,7 @@ from typing import Any
 
 from glug.errors import InputError, MeshError, SceneError, sentence, shown, shown_path
 from glug.scene import door
+from glug.scene.motions.moved_scene import is_far, moved_by
 from glug.scene.schema import Scene
 
 LIBRARY = files("glug.scene") / "library"
@@ -21,7 +22,7 @@ def load(what: "str | Path | Mapping[str, Any] | Scene", overrides: Mapping[str,
     """
     if isinstance(what, Scene):
         if not overrides:
-            return what
+            return _near(what)
         origin, data = what.name, _editable(what.model_dump(by_alias=True, exclude_none=True))
     elif isinstance(what, Mapping):
         door.check(what)
@@ -32,11 +33,19 @@ def load(what: "str | Path | Mapping[str, Any] | Scene", overrides: Mapping[str,
         for key, value in (overrides or {}).items():
             _override(data, key, value)
         door.check(data)
-        return Scene(**data)
+        return _near(Scene(**data))
     except MeshError as error:
         raise MeshError(sentence(f"{origin}: {error}")) from None
     except SceneError as error:
         raise SceneError(sentence(f"{origin}: {error}")) from None
+
+
+def _near(scene: Scene) -> Scene:
+    """The scene; one that is far from the point 0 moved there."""
+    if not is_far(scene.domain):
+        return scene
+    data = _editable(scene.model_dump(by_alias=True, exclude_none=True))
+    return Scene(**moved_by(data, -scene.domain.lower))
 
 
 def scenes() -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from glug.scene.schema import Scene
 
 SMALLEST_CELL, LARGEST_CELL = 1e-9, 1e9  # [m]
-ROUNDING = 2.0**-24  # of single precision, in which particles have their positions
+ROUNDING = 2.0**-53  # of double precision, in which scenes have their places
 FINEST = 0.01  # cells: what a position must tell apart
 CROSSINGS = 10.0  # of the domain within the shortest step: what is faster is followed by nothing
 STIFFEST = 1e20  # mu / (rho dx^2 fps): the largest entries of a viscous system over its smallest
@@ -43,8 +43,7 @@ def _check_cells(scene: Scene) -> None:
     most = FINEST * domain.dx / ROUNDING
     if far > most:
         raise fail(
-            f"is {far:g} m from the point 0, where positions in single precision are coarser than "
-            f"{FINEST:g} of a cell; valid: up to {most:.3g} m",
+            f"is {far:g} m from 0, where numbers are coarser than {FINEST:g} of a cell; valid: up to {most:.3g} m",
             "domain.origin",
         )
 

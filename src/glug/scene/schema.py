@@ -68,6 +68,9 @@ class Domain(Model):
     )
     resolution: Count = Field(default=64, ge=4, le=4096, description="cells along the longest side")
     origin: Vector = Field(default=(0.0, 0.0, 0.0), description="corner with the smallest coordinates [m]")
+    offset: Vector = Field(
+        default=(0.0, 0.0, 0.0), description="added to positions in exports [m]; scenes far from 0 are run near it"
+    )
     sides: Sides = dict.fromkeys(SIDES, "closed")
     walls: SideWalls = dict.fromkeys(SIDES, "sticking")
     slip_length: SideSlip = dict.fromkeys(SIDES, 0.0)

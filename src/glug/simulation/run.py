@@ -23,7 +23,7 @@ from glug.output import RunFolder
 from glug.output.backlog import Backlog
 from glug.output.destination import check_destination
 from glug.output.failure import write_failure
-from glug.scene import Scene, to_toml
+from glug.scene import Scene, load, to_toml
 from glug.simulation.frame import Frame, StepStats
 from glug.simulation.interrupts import Interrupts
 from glug.simulation.progress import Bar, Display, Quiet, Warnings
@@ -73,6 +73,7 @@ def run_to_folder(
     Ctrl-C or SIGTERM ends the run after the step in work, with a checkpoint (`interrupted` in the summary).
     InputError, before anything is written, if `path` is not free or holds another scene's run.
     """
+    scene = load(scene)
     if frames is not None:
         scene = scene.model_copy(update={"time": scene.time.model_copy(update={"frames": frames})})
     last = scene.time.frames

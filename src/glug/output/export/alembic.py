@@ -28,6 +28,8 @@ def write(shot: Shot, path: Path) -> None:
     sampling = AbcCoreAbstract.TimeSampling(1.0 / shot.fps, shot.frames[0] / shot.fps)
     time = archive.addTimeSampling(sampling)
     root = AbcGeom.OXform(archive.getTop(), shot.name)
+    if shot.offset.any():
+        _move(root, np.eye(3), shot.offset)
     parts: list[Any] = [_Liquid(root, time)]
     if shot.has_particles:
         parts.append(_Particles(root, time))
@@ -103,19 +105,23 @@ class _Solid:
         self.drawn = False
 
     def sample(self, frame: ShotFrame) -> None:
-        import imath
-        from alembic3d import AbcGeom
-
         if self.body.moving:
-            R, x = self.body.pose(frame)
-            matrix = np.eye(4)
-            matrix[:3, :3], matrix[3, :3] = R.T, x  # Imath multiplies rows from the left
-            sample = AbcGeom.XformSample()
-            sample.setMatrix(imath.M44d(*matrix.ravel().tolist()))
-            self.place.getSchema().set(sample)
+            _move(self.place, *self.body.pose(frame))
         if self.body.deforming or not self.drawn:
             self.mesh.schema.set(self.mesh.made(*self.body.mesh(frame)))
             self.drawn = True
+
+
+def _move(place: Any, R: np.ndarray, x: np.ndarray) -> None:
+    """The next sample of a transform: p -> R p + x."""
+    import imath
+    from alembic3d import AbcGeom
+
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[3, :3] = R.T, x  # Imath multiplies rows from the left
+    sample = AbcGeom.XformSample()
+    sample.setMatrix(imath.M44d(*matrix.ravel().tolist()))
+    place.getSchema().set(sample)
 
 
 def _vectors(array: np.ndarray) -> Any:

@@ -116,4 +116,5 @@ def _record(shot: Shot, to: str) -> dict[str, object]:
         "last": shot.frames[-1],
         "units": "m, s",
         "up_axis": "y",
+        "offset": shot.offset.tolist(),
     }

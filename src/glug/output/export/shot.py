@@ -110,6 +110,11 @@ class Shot:
         """The scene's name as an identifier of most programs."""
         return identifier(self.scene.name)
 
+    @property
+    def offset(self) -> np.ndarray:
+        """What the run's positions lack (3,) [m]: a scene far from the point 0 is run near it."""
+        return np.asarray(self.scene.domain.offset)
+
     @cached_property
     def bodies(self) -> list[Body]:
         bodies: list[Body] = []

@@ -37,7 +37,10 @@ def write(shot: Shot, path: Path) -> None:
     stage.SetEndTimeCode(shot.frames[-1])
     stage.GetRootLayer().customLayerData = {"glug": {"version": glug.__version__, "scene": shot.scene.name}}
     root = Sdf.Path(f"/{Tf.MakeValidIdentifier(shot.name)}")
-    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, root).GetPrim())
+    place = UsdGeom.Xform.Define(stage, root)
+    if shot.offset.any():
+        place.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble).Set(tuple(shot.offset.tolist()))
+    stage.SetDefaultPrim(place.GetPrim())
     parts: list[Any] = [_Liquid(stage, root, shot)]
     if shot.has_particles:
         parts.append(_Particles(stage, root))

@@ -107,6 +107,8 @@ def _surface(vdb: Any, shot: Shot, frame: ShotFrame) -> Any:
         grid = vdb.FloatGrid(HALF_WIDTH * h)
         grid.transform = transform
         grid.gridClass = vdb.GridClass.LEVEL_SET
+    if shot.offset.any():
+        grid.transform = _transform(vdb, h, shot.offset)
     grid.name = "surface"
     return grid
 
@@ -120,9 +122,14 @@ def _velocity(vdb: Any, shot: Shot, frame: ShotFrame) -> Any:
         values, corner = average_velocity(frame.particles, shot.scene.domain.lower, dx)
     else:
         return None
-    x, y, z = (float(c) + 0.5 * dx for c in corner)  # voxel (0, 0, 0) is where the first cell has its centre
     grid = vdb.Vec3SGrid()
     grid.copyFromArray(np.ascontiguousarray(values))  # strides would be ignored
-    grid.transform = vdb.createLinearTransform([[dx, 0, 0, 0], [0, dx, 0, 0], [0, 0, dx, 0], [x, y, z, 1]])
+    first = corner.astype(float) + 0.5 * dx  # voxel (0, 0, 0) is where the first cell has its centre
+    grid.transform = _transform(vdb, dx, first + shot.offset)
     grid.name = "velocity"
     return grid
+
+
+def _transform(vdb: Any, h: float, first: np.ndarray) -> Any:
+    """Voxels of edge h, the first at a point."""
+    return vdb.createLinearTransform([[h, 0, 0, 0], [0, h, 0, 0], [0, 0, h, 0], [*map(float, first), 1]])

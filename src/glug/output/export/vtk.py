@@ -34,17 +34,17 @@ def write(shot: Shot, folder: Path) -> None:
         surface = frame.surface
         speed = np.linalg.norm(surface.velocities, axis=1)
         data = {"velocity": surface.velocities, "speed": speed}
-        _write_mesh(place("liquid", frame, 0, f"{number}.vtp"), surface, data)
+        _write_mesh(place("liquid", frame, 0, f"{number}.vtp"), surface, data, shot.offset)
         if shot.has_particles:
-            _write_points(place("particles", frame, 0, f"{number}.vtp"), frame.particles)
+            _write_points(place("particles", frame, 0, f"{number}.vtp"), frame.particles, shot.offset)
         for part, body in enumerate(shot.bodies):
             still = not (body.moving or body.deforming)
             path = place("solids", frame, part, f"{body.name}.vtp" if still else f"{body.name}_{number}.vtp")
             if not path.exists():
                 placed = body.placed(frame)
-                _write_mesh(path, placed, {"velocity": placed.velocities})
+                _write_mesh(path, placed, {"velocity": placed.velocities}, shot.offset)
         if frame.fields:
-            _write_cells(place("fields", frame, 0, f"{number}.vti"), frame.fields)
+            _write_cells(place("fields", frame, 0, f"{number}.vti"), frame.fields, shot.offset)
     for name, entries in series.items():
         _write_series(folder / f"{name}.pvd", entries)
 
@@ -95,13 +95,19 @@ class _Appended:
             file.write(b"\n</AppendedData>\n</VTKFile>\n")
 
 
-def _write_mesh(path: Path, mesh: SurfaceMesh, data: Mapping[str, np.ndarray]) -> None:
-    _write_poly_data(path, mesh.vertices, "Polys", mesh.triangles, data)
+def _write_mesh(path: Path, mesh: SurfaceMesh, data: Mapping[str, np.ndarray], offset: np.ndarray) -> None:
+    _write_poly_data(path, _placed(mesh.vertices, offset), "Polys", mesh.triangles, data)
 
 
-def _write_points(path: Path, particles: Mapping[str, np.ndarray]) -> None:
+def _write_points(path: Path, particles: Mapping[str, np.ndarray], offset: np.ndarray) -> None:
     data = {name: values for name, values in particles.items() if name != "position"}
-    _write_poly_data(path, particles["position"], "Verts", np.arange(len(particles["position"]))[:, None], data)
+    points = _placed(particles["position"], offset)
+    _write_poly_data(path, points, "Verts", np.arange(len(points))[:, None], data)
+
+
+def _placed(points: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Points where they are in the scene, in double precision if they are far from the point 0."""
+    return points + offset if offset.any() else points
 
 
 def _write_poly_data(
@@ -120,7 +126,7 @@ def _write_poly_data(
     appended.write(path, "PolyData", body)
 
 
-def _write_cells(path: Path, fields: Mapping[str, np.ndarray]) -> None:
+def _write_cells(path: Path, fields: Mapping[str, np.ndarray], offset: np.ndarray) -> None:
     """Cell values; VTK counts x fastest. Velocities are the means of opposite faces."""
     appended = _Appended()
     shape, dx = fields["phi"].shape, float(fields["dx"])
@@ -129,7 +135,8 @@ def _write_cells(path: Path, fields: Mapping[str, np.ndarray]) -> None:
     if "level" in fields:  # of an octree's leaves
         data["level"] = fields["level"].ravel("F")
     extent = " ".join(f"0 {n}" for n in shape)
-    origin = " ".join(f"{x:.9g}" for x in fields["corner"])
+    digits = 17 if offset.any() else 9
+    origin = " ".join(f"{x:.{digits}g}" for x in fields["corner"] + offset)
     body = (
         f'<ImageData WholeExtent="{extent}" Origin="{origin}" Spacing="{dx:.9g} {dx:.9g} {dx:.9g}">'
         f'<Piece Extent="{extent}"><CellData Vectors="velocity">{appended.elements(data)}</CellData></Piece>'
