@@ -156,7 +156,7 @@ def advect(context: StepContext) -> None:
     obstacles = advection.Obstacles(grid, after, setting.walls, setting.solids_with(state.bodies), end)
     lost = advection.leave_solids(p, before, obstacles, dt)
     if lost > 0.0:
-        context.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
+        context.warnings.append(f"liquid was squeezed out between solids and is gone: {lost:.3g} m3 in this step")
         context.left.update(by_group(context, mass, np.where(p.volume[:, 0] > 0.0, -1, 0), ("squeezed",)))
     p.age[:] += np.float32(dt)
 
