@@ -6,14 +6,16 @@
 #   make kernels    compile the kernels that the package carries: src/glug/shipped
 #   make test       lint, types, and the tests that are not slow
 #   make test-all   the slow tests too, and those of the optional extras
-#   make soak       hours of generated scenes and killed runs
+#   make soak       hours: generated scenes, killed runs, a tank that is never at rest
+#   make oldest     the tests that are not slow, with the oldest dependencies that are allowed
 #   make studies    reproduce the published tables: pages in docs/studies
-#   make clean      remove .venv, .venv-blender, the demo's output and the caches of the tools
+#   make clean      remove .venv, .venv-blender, .venv-oldest, the demo's output and the caches of the tools
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BLENDER := .venv-blender
+OLDEST := .venv-oldest
 DEMO := out/honey-coil
 # The extras that tests use today.
 EXTRAS := dev,readers,browser,render,video
@@ -21,7 +23,7 @@ EXTRAS := dev,readers,browser,render,video
 # The versions in constraints.txt are those that the compiled kernels of the package fit.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo gallery kernels studies test test-all soak lint chromium viewer-libraries clean
+.PHONY: install demo gallery kernels studies test test-all soak oldest lint chromium viewer-libraries clean
 
 install: $(VENV)/.installed
 
@@ -94,9 +96,19 @@ test: install lint
 test-all: $(VENV)/.installed-extras $(BLENDER)/.installed chromium lint
 	$(BIN)/python -m pytest
 
-# What only many tries find. GLUG_FUZZ_SEED says where generated scenes begin.
+# What only many tries and long runs find. GLUG_FUZZ_SEED says where generated scenes begin.
 soak: install
-	GLUG_FUZZ=20000 GLUG_FUZZ_RUNS=500 GLUG_KILLS=30 $(BIN)/python -m pytest tests/fuzz
+	GLUG_FUZZ=20000 GLUG_FUZZ_RUNS=500 GLUG_KILLS=30 GLUG_SOAK_MINUTES=120 $(BIN)/python -m pytest -s tests/fuzz
+
+# The oldest version of every dependency that pyproject.toml allows.
+oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -m "not slow" -n 2
+
+$(OLDEST)/.installed: pyproject.toml
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct -e '.[dev]'
+	@touch $@
 
 clean:
-	rm -rf $(VENV) $(BLENDER) $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/glug.egg-info
+	rm -rf $(VENV) $(BLENDER) $(OLDEST) $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/glug.egg-info

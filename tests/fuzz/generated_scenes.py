@@ -76,20 +76,42 @@ KINDS = [
 ]
 KINDS += ["intersection", "difference", "smooth-union", "static", "linear", "rotation", "oscillation", "keyframes"]
 KINDS += ["constant", "temperature", "position"]
-SOLVER = {
+CHOICES = {
     "solver.air": ["vacuum", "constraint", "affine", "two-phase"],
     "solver.coupling": ["split", "stokes"],
     "solver.viscosity": ["auto", "multigrid", "octree", "jacobi-cg", "laplacian", "reference", "none"],
     "solver.pressure": ["multigrid", "jacobi-cg", "ic-cg", "reference"],
     "solver.transfer": ["auto", "apic", "flip"],
     "solver.tiles": [0, 8, 16, "whole"],
+    "solver.tension": ["explicit", "implicit"],
+    "solver.mesh": ["regular", "octree", "tetrahedra", "voronoi"],
+    "surface.tracking": ["particles", "mesh"],
+    "refine.levels": [1, 2, 3, 5, 8],
     "domain.walls": ["sticking", "separating"],
     "domain.sides": ["closed", "slip", "open"],
     "domain.slip_length": [0, 0.01, "free"],
-    "time.cfl": [0.1, 0.5, 1, 4, 20],
+    "domain.origin": [[0, 0, 0], [-0.3, 7.0, 0.1], [1e5, 0, 0], [1e8, 1e8, 1e8]],
+    "time.cfl": [0.1, 0.5, 1, 4, 20, 1e300],
     "surface.resolution": [1, 2, 3],
-    "seed": [0, 1, 2**62],
+    "seed": [0, 1, 2**62, 2**63],
+    "output.preview_size": [[64, 36], [100_000, 100_000]],
+    "gravity": [[0, 0, 0], [3.0, -9.81, 1.0], [0, 9.81, 0], [0, -1e12, 0]],
+    "heat.diffusivity": [0, 1e-7, 1e-3, 1e9],
 }
+# What goes together: keys that few scenes have right by chance.
+THIN = {"solver.viscosity": "none", "solver.air": "vacuum", "solver.coupling": "split", "solver.tiles": 0}
+SYSTEMS: list[dict[str, Any]] = [
+    {"solver.coupling": "stokes", "solver.air": "vacuum", "domain.walls": "sticking"},
+    {"solver.coupling": "stokes", "solver.air": "constraint", "domain.walls": "sticking"},
+    {**THIN, "solver.mesh": "octree", "refine": {"levels": 2, "band": 4}},
+    {**THIN, "solver.mesh": "tetrahedra"},
+    {**THIN, "solver.mesh": "tetrahedra", "solver.tetrahedra": {"levels": 2, "shift": 0.2, "remesh": 0}},
+    {**THIN, "solver.mesh": "voronoi"},
+    {"surface.tracking": "mesh", "solver.air": "vacuum"},
+    {"solver.tension": "explicit", "surface_tension": 0.07},
+    {"solver.tension": "implicit", "surface_tension": 0.5},
+    {"surface.tracking": "mesh", "solver.air": "vacuum", "surface_tension": 0.07},
+]
 
 
 def scene_data(seed: int, mistakes: int | None = None) -> dict[str, Any]:
@@ -99,15 +121,26 @@ def scene_data(seed: int, mistakes: int | None = None) -> dict[str, Any]:
     data = tomllib.loads(library_text(name))
     data.setdefault("name", name)
     for _ in range(chance.randrange(3)):
-        key, values = chance.choice(sorted(SOLVER.items()))
-        *parents, last = key.split(".")
-        table = data
-        for parent in parents:
-            table = table.setdefault(parent, {})
-        table[last] = copy.copy(chance.choice(values))
+        key, values = chance.choice(sorted(CHOICES.items()))
+        _set(data, key, chance.choice(values))
+    for key, value in chance.choice(SYSTEMS).items() if chance.random() < 0.3 else ():
+        _set(data, key, value)
     for _ in range(chance.choice([0, 1, 1, 2, 3, 5]) if mistakes is None else mistakes):
         _spoil(chance, data)
     return data
+
+
+def _set(data: dict[str, Any], key: str, value: Any) -> None:
+    """Set a value by dotted key; `surface_tension` is that of every liquid."""
+    if key == "surface_tension":
+        for liquid in data["liquids"].values():
+            liquid[key] = value
+        return
+    *parents, last = key.split(".")
+    table = data
+    for parent in parents:
+        table = table.setdefault(parent, {})
+    table[last] = copy.deepcopy(value)
 
 
 def scene_text(seed: int) -> str:

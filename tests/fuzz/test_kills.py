@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 KILLS = int(os.environ.get("GLUG_KILLS", "3"))
+SEED = int(os.environ.get("GLUG_FUZZ_SEED", "0"))
 RUN = [sys.executable, "-c", "from glug.entry import main; main()", "run"]
 LONGEST = 600.0  # [s]
 
@@ -50,7 +51,7 @@ def test_a_killed_run_ends_with_the_same_bytes(kind, tmp_path):
     begin = time.monotonic()
     subprocess.run(command(kind, whole), check=True, capture_output=True, timeout=LONGEST)
     duration = time.monotonic() - begin
-    chance, done = random.Random(kind), 0
+    chance, done = random.Random(f"{kind} {SEED}"), 0
     while done < KILLS:
         process = subprocess.Popen(command(kind, killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
