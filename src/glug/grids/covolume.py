@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from glug.grids.kernels import faces_of_cells
+
 
 @dataclass(frozen=True)
 class Covolume:
@@ -37,6 +39,15 @@ class Covolume:
     @property
     def face_volume(self) -> np.ndarray:
         return self.area * self.distance
+
+    @cached_property
+    def faces_of_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the faces of every cell begin (cells + 1,), and which they are, in ascending order."""
+        start = np.zeros(len(self.cell_volume) + 1, np.int32)
+        np.cumsum(np.bincount(self.beside.ravel(), minlength=len(self.cell_volume)), out=start[1:])
+        face = np.empty(self.beside.size, np.int32)
+        faces_of_cells(self.beside, start, face, start[:-1].copy())
+        return start, face
 
     @cached_property
     def D(self) -> sparse.csr_matrix:

@@ -324,3 +324,13 @@ def join_pairs(pairs, small, parent):
             parent[a] = b
     for t in range(len(parent)):
         parent[t] = parent[parent[t]]
+
+
+@kernel
+def faces_of_cells(beside, start, face, place):
+    """face = the faces of every cell, in order."""
+    for f in range(beside.shape[1]):
+        for side in range(2):
+            c = beside[side, f]
+            face[place[c]] = f
+            place[c] += 1

@@ -144,6 +144,10 @@ STUDIES: Mapping[str, Entry] = {
         "glug.studies.validate.unstructured.tetrahedra",
         "Batty 2010, chapter 5: pressure on triangles and tetrahedra: rest, orders, slip, a standing wave",
     ),
+    "voronoi": Entry(
+        "glug.studies.validate.unstructured.voronoi",
+        "Brochu et al. 2010: Voronoi cells around a tracked surface: rest, orders, drops, thin sheets and gaps",
+    ),
     "sloshing-tetrahedra": Entry(
         "glug.studies.validate.unstructured.sloshing",
         "water swings in a tank, on triangles of every kind and on the regular grid: period, energy, surface",
@@ -196,6 +200,10 @@ BENCHES: Mapping[str, Entry] = {
     "tetrahedra": Entry(
         "glug.studies.bench.solves.tetrahedra",
         "pressure on tetrahedra: meshing, weights, solve, reconstruction, a step",
+    ),
+    "voronoi": Entry(
+        "glug.studies.bench.solves.voronoi",
+        "liquids on Voronoi cells around a tracked surface: seconds per stage beside published ones",
     ),
     "tiles": Entry("glug.studies.bench.solves.tiles", "projection of a deep pool with affine tiles and without"),
     "view": Entry(

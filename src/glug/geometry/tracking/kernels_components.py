@@ -51,8 +51,14 @@ def measure(x, tri, part, volume, area, normal):
 
 @kernel
 def winding(x, tri, p):
-    """The winding number of a closed surface around a point (Van Oosterom and Strackee 1983)."""
+    """The winding number of a closed surface around a point (Van Oosterom and Strackee 1983), or of a closed curve."""
     total = 0.0
+    if x.shape[1] == 2:
+        for t in range(len(tri)):
+            ax, ay = x[tri[t, 0], 0] - p[0], x[tri[t, 0], 1] - p[1]
+            bx, by = x[tri[t, 1], 0] - p[0], x[tri[t, 1], 1] - p[1]
+            total += np.arctan2(ax * by - ay * bx, ax * bx + ay * by)
+        return total / (2.0 * np.pi)
     for t in range(len(tri)):
         a0, a1, a2 = x[tri[t, 0], 0] - p[0], x[tri[t, 0], 1] - p[1], x[tri[t, 0], 2] - p[2]
         b0, b1, b2 = x[tri[t, 1], 0] - p[0], x[tri[t, 1], 1] - p[1], x[tri[t, 1], 2] - p[2]

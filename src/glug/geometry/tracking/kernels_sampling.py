@@ -25,7 +25,7 @@ def distance_near(x, tri, corner, spacing, reach, out):
 
 
 @kernel(inline=True)
-def _side(x, v, w, px, py):
+def side_of_edge(x, v, w, px, py):
     """On which side of an edge, seen along z, a column is: the same number for both triangles of the edge."""
     a, b = min(v, w), max(v, w)
     s = (x[b, 0] - x[a, 0]) * (py - x[a, 1]) - (x[b, 1] - x[a, 1]) * (px - x[a, 0])
@@ -47,9 +47,9 @@ def sign_by_columns(x, tri, corner, spacing, out):
             px = corner[0] + i * spacing
             for j in range(j0, j1 + 1):
                 py = corner[1] + j * spacing
-                s0, s1, s2 = _side(x, a, b, px, py), _side(x, b, c, px, py), _side(x, c, a, px, py)
+                s0, s1, s2 = side_of_edge(x, a, b, px, py), side_of_edge(x, b, c, px, py), side_of_edge(x, c, a, px, py)
                 if s0 == s1 and s1 == s2:
-                    z = _height(x, a, b, c, px, py)
+                    z = height_over(x, a, b, c, px, py)
                     k = min(max(int(np.ceil((z - corner[2]) / spacing)), 0), nk)
                     flips[i, j, k] ^= 1
     for i in range(ni):
@@ -62,7 +62,7 @@ def sign_by_columns(x, tri, corner, spacing, out):
 
 
 @kernel(inline=True)
-def _height(x, a, b, c, px, py):
+def height_over(x, a, b, c, px, py):
     """z of the triangle's plane over a column."""
     ux, uy, uz = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
     vx, vy, vz = x[c, 0] - x[a, 0], x[c, 1] - x[a, 1], x[c, 2] - x[a, 2]

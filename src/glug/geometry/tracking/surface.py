@@ -163,7 +163,7 @@ class TrackedSurface:
         part = np.empty(len(self.vertices), np.int64)
         count = kernels_components.label(self.triangles, part)
         volume, _, _ = self.measure(part, count)
-        small = np.abs(volume) < self.limits.least_part * self.dx**3
+        small = np.abs(volume) < self.limits.least_part * self.dx ** self.vertices.shape[1]
         if small.any():
             self.vanished += float(volume[small].sum())
             self.events["vanish"] += int(small.sum())

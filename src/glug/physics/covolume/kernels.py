@@ -60,16 +60,6 @@ def links_of(beside, area, distance, opened, theta, number, link):
         link[f] = opened[f] * area[f] / (theta[f] * distance[f]) if wet else 0.0
 
 
-@kernel
-def faces_of_cells(beside, start, face, place):
-    """face = the faces of every cell, in order."""
-    for f in range(beside.shape[1]):
-        for side in range(2):
-            c = beside[side, f]
-            face[place[c]] = f
-            place[c] += 1
-
-
 @kernel(parallel=True)
 def fill_rows(cells, number, start, face, beside, link, first, length, column, value, rest):
     """The row of every wet cell: -link to each neighbour, and what its links to air add to the diagonal."""

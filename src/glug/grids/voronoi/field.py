@@ -1,0 +1,85 @@
+"""The velocity between the faces of Voronoi cells (Brochu, Batty and Bridson 2010).
+
+Every vertex has the vector that fits the velocities of the faces around it best, every site what the linear function
+through its vertices has there, every face the mean of its vertices with its own velocity along its normal. The
+gradients of those functions correct the fits for faces being elsewhere than the vertex. Beyond the liquid are means of
+what is known. In between, the velocity is linear in the simplices of a site, the middle of a face and an edge of it
+(`refined`). The two baselines are linear between the sites of Delaunay's simplices (`barycentric`), and Warren's
+coordinates in the cells (`generalised`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from glug.grids.tetrahedra.mesh import around
+from glug.grids.voronoi import kernels_field as kernels
+from glug.grids.voronoi.mesh import Voronoi
+
+Interpolation = Literal["refined", "barycentric", "generalised"]
+KINDS = {"refined": kernels.REFINED, "barycentric": kernels.BARYCENTRIC, "generalised": kernels.GENERALISED}
+FITS = 3  # of vectors, each with the gradients of the one before; the first has none
+PASSES = 6  # by which the velocity is continued, each from vertices to sites and back
+
+
+@dataclass(frozen=True)
+class VoronoiField:
+    """Vectors [m/s] of sites, vertices and faces of a mesh."""
+
+    mesh: Voronoi
+    site: np.ndarray
+    vertex: np.ndarray
+    face: np.ndarray
+    known: np.ndarray  # the vertices that have one
+    interpolation: Interpolation = "refined"
+
+    @classmethod
+    def of(
+        cls, mesh: Voronoi, u: np.ndarray, used: np.ndarray, wet: np.ndarray, interpolation: Interpolation
+    ) -> VoronoiField:
+        """The field of velocities of the faces, of which those of wet cells are used; continued beyond them."""
+        vertex, known = np.zeros_like(mesh.vertices), np.zeros(len(mesh.vertices), np.bool_)
+        sites = len(mesh.cell_position)
+        site, found = np.zeros((sites, mesh.dim)), np.zeros(sites, np.bool_)
+        gradient = np.zeros((sites, mesh.dim, mesh.dim))
+        vertices_of = around(mesh.meeting, sites)
+        shape = mesh.faces_at_vertices, mesh.face_normal, mesh.face_position, mesh.vertices, mesh.meeting
+        for _ in range(FITS):
+            kernels.fit_vertices(shape, u, used, gradient, vertex, known)
+            places = mesh.vertices, vertex, known, mesh.cell_position, wet
+            kernels.fit_sites(*vertices_of, *places, site, gradient, found)
+        for _ in range(PASSES):
+            now = np.empty_like(known)
+            given = mesh.meeting, mesh.vertices, mesh.cell_position, site, gradient, found
+            kernels.continue_vertices(*given, vertex, known, now)
+            known, now = now, np.empty_like(found)
+            kernels.means(*vertices_of, vertex, known, site, found, now)
+            found = now
+        face = np.empty((len(u), mesh.dim))
+        kernels.face_vectors(*mesh.ring, vertex, known, mesh.face_normal, u, used, face)
+        return cls(mesh, site, vertex, face, known, interpolation)
+
+    @cached_property
+    def _mesh(self) -> tuple:
+        m = self.mesh
+        faces = m.beside, m.face_normal, m.distance, m.face_position, *m.ring, m.vertices, *m.faces_of_cells
+        return m.cell_position, *faces, m.meeting, *around(m.meeting, len(m.cell_position))
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """The velocity (n, dim) [m/s] at points (n, dim)."""
+        out = np.empty((len(points), self.mesh.dim))
+        field = self.site, self.vertex, self.face, self.known
+        points = np.ascontiguousarray(points, np.float64)
+        kernels.sample(points, tuple(self.mesh.bins), self._mesh, field, KINDS[self.interpolation], out)
+        return out
+
+    def carried(self, points: np.ndarray, dt: float) -> np.ndarray:
+        """Points after dt [s], by Ralston's method of third order; backwards where dt is negative."""
+        k1 = self(points)
+        k2 = self(points + 0.5 * dt * k1)
+        k3 = self(points + 0.75 * dt * k2)
+        return points + dt / 9.0 * (2.0 * k1 + 3.0 * k2 + 4.0 * k3)

@@ -1,0 +1,88 @@
+"""Voronoi cells by cutting: Qhull's, closed, with exact fluxes, whatever the number of threads; and fields on them."""
+
+import numpy as np
+import pytest
+from scipy.spatial import Delaunay
+
+from glug import jit
+from glug.grids.voronoi.field import VoronoiField
+from glug.grids.voronoi.mesh import Voronoi
+
+DIMENSIONS = (2, 3)
+
+
+def uneven_points(dim: int, n: int = 600, seed: int = 1) -> np.ndarray:
+    """At random, a quarter of them in a corner."""
+    points = np.random.default_rng(seed).random((n, dim))
+    points[: n // 4] *= 0.2
+    return points
+
+
+def inner_cells(mesh: Voronoi) -> np.ndarray:
+    """Cells that end before the mesh does."""
+    return (np.abs(mesh.cell_position - 0.5) < 0.25).all(axis=1)
+
+
+@pytest.mark.parametrize("dim", DIMENSIONS)
+def test_cells_meet_where_qhulls_do(dim):
+    points = uneven_points(dim)
+    mesh, qhull = Voronoi.of(points), Delaunay(points)
+    mine, theirs = (set(map(tuple, np.sort(s, axis=1).tolist())) for s in (mesh.meeting, qhull.simplices))
+    assert mine <= theirs
+    inside = {t for t in theirs if (np.abs(points[list(t)] - 0.5) < 0.25).all()}
+    assert len(inside) > 100
+    assert inside <= mine
+    assert (mesh.ring[1] >= 0).all()
+
+
+@pytest.mark.parametrize("dim", DIMENSIONS)
+def test_cells_are_closed_and_fluxes_of_linear_velocities_exact(dim):
+    mesh = Voronoi.of(uneven_points(dim))
+    G = np.random.default_rng(0).normal(size=(dim, dim))
+    u = ((mesh.face_position @ G.T) * mesh.face_normal).sum(axis=1)
+    inner = inner_cells(mesh)
+    assert inner.sum() > 10
+    for a in range(dim):
+        assert np.abs((mesh.D @ mesh.face_normal[:, a])[inner] * mesh.cell_volume[inner]).max() < 1e-13
+    np.testing.assert_allclose((mesh.D @ u)[inner], np.trace(G), atol=1e-9)
+
+
+@pytest.mark.parametrize("dim", DIMENSIONS)
+def test_cells_do_not_depend_on_threads(dim):
+    points = uneven_points(dim)
+    found = []
+    for count in (1, 2):
+        with jit.threads(count):
+            found.append(Voronoi.of(points))
+    for name in ("vertices", "meeting", "beside", "area", "face_position", "distance"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+
+
+@pytest.mark.parametrize("kind", ["refined", "barycentric", "generalised"])
+@pytest.mark.parametrize("dim", DIMENSIONS)
+def test_fields_have_constants_exactly_and_linear_velocities_nearly(dim, kind):
+    mesh = Voronoi.of(np.random.default_rng(2).random((600, dim)))
+    everything = np.ones(len(mesh.area), np.bool_), np.ones(len(mesh.cell_volume), np.bool_)
+    points = 0.5 + 0.2 * np.random.default_rng(3).uniform(-1.0, 1.0, (500, dim))
+    constant = np.arange(1.0, dim + 1.0)
+    field = VoronoiField.of(mesh, mesh.face_normal @ constant, *everything, kind)
+    np.testing.assert_allclose(field(points), np.tile(constant, (500, 1)), rtol=1e-9)
+    G = np.random.default_rng(4).normal(size=(dim, dim))
+    u = ((mesh.face_position @ G.T) * mesh.face_normal).sum(axis=1)
+    error = np.abs(VoronoiField.of(mesh, u, *everything, kind)(points) - points @ G.T).max()
+    without = np.abs(points @ G.T - (points @ G.T).mean(axis=0)).max()  # what a constant would be off
+    assert error < (0.2 if kind == "barycentric" else 0.1) * without
+
+
+def test_a_refined_field_keeps_what_faces_have():
+    """Where it is brought back onto the same mesh; between sites alone it is not."""
+    mesh = Voronoi.of(np.random.default_rng(2).random((600, 2)))
+    u = np.random.default_rng(5).normal(size=len(mesh.area))
+    everything = np.ones(len(mesh.area), np.bool_), np.ones(len(mesh.cell_volume), np.bool_)
+    inner = (np.abs(mesh.face_position - 0.5) < 0.25).all(axis=1)
+    back = {
+        kind: (VoronoiField.of(mesh, u, *everything, kind)(mesh.face_position) * mesh.face_normal).sum(axis=1)[inner]
+        for kind in ("refined", "barycentric")
+    }
+    off = {kind: np.abs(values - u[inner]).mean() for kind, values in back.items()}
+    assert off["refined"] < 0.1 * off["barycentric"]
