@@ -147,7 +147,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"domain.resolutoin": 5},
         "domain.resolutoin: unknown key; did you mean 'resolution'? "
-        "(valid: size, resolution, origin, sides, walls, slip_length)",
+        "(valid: size, resolution, origin, offset, sides, walls, slip_length)",
     ),
     ({"domain.resolution": "high"}, "domain.resolution: must be a whole number, got 'high'"),
     ({"domain.resolution": 5.5}, "domain.resolution: must be a whole number, got 5.5"),
