@@ -12,6 +12,8 @@
 - `pairs`, `missing`: pairs of sites at vertices of 100 random curves, and those without a face between them.
 - `sheet`: by how many cells a sheet of 0.05 cells is off after it fell by two; on a lattice it stays where it is.
 - `felt`: what a disc feels of one that comes, a tenth of a cell away; the control is a lattice as fine as the surface.
+- `period`, `kept` of the table `basin`: a standing wave between walls, 20 cells long.
+- `omega2`: the squared frequency of modes 2 to 4 of a ball, from one step, over Rayleigh's.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ METHODS = {
 
 
 def study(options: StudyOptions) -> list[StudyRow]:
-    """All of it, in 2D."""
+    """All of it: in 2D but for the ball."""
     rows: list[StudyRow] = []
-    for part in (rest, orders, ringing, roughness, topology):
+    for part in (rest, orders, ringing, roughness, topology, walls, space):
         begin = time.perf_counter()
         found = list(part(options))
         seconds = time.perf_counter() - begin
@@ -102,3 +104,14 @@ def topology(options: StudyOptions) -> Iterator[StudyRow]:
     for name, how in (("surface", Placement()), ("lattice 1", FINE_LATTICE)):
         worst = max(problems.felt_across(0.1, how, seed) for seed in range(10))
         yield _row(name, 10, "felt", worst, norm="Linf")
+
+
+def walls(options: StudyOptions) -> Iterator[StudyRow]:
+    period, kept = problems.period_and_kept(*problems.swinging_pool(0.05))
+    yield _row("basin", 20, "period", period)
+    yield _row("basin", 20, "kept", kept)
+
+
+def space(options: StudyOptions) -> Iterator[StudyRow]:
+    for n in (2, 3, 4):
+        yield _row(f"ball, mode {n}", 10, "omega2", problems.Ball(10).omega2(n))
