@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from glug import jit
 from glug.geometry.embedded.sites import Placement
 from glug.physics.voronoi import liquid
 from glug.physics.voronoi.liquid import Method, VoronoiLiquid
@@ -70,7 +71,7 @@ def test_every_pair_of_sites_at_a_vertex_has_a_face():
 @pytest.mark.slow
 def test_every_pair_of_sites_at_a_vertex_has_a_face_in_space():
     counts = np.array([problems.missing_pairs(problems.random_surface(seed)) for seed in range(100)])
-    assert counts[:, 0].sum() > 50000
+    assert counts[:, 0].sum() > 20000
     assert counts[:, 1].sum() == 0
 
 
@@ -113,3 +114,16 @@ def test_a_wave_in_a_basin_has_its_period():
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_a_ball_has_rayleighs_frequencies(n):
     assert problems.Ball(10).omega2(n) == pytest.approx(1.0, abs=0.04)  # of the squares: 2 % of the frequencies
+
+
+def test_steps_do_not_depend_on_threads():
+    found = []
+    for count in (1, 2):
+        disc = problems.Disc(6)
+        angle = 2.0 * np.pi * np.arange(disc.vertices) / disc.vertices
+        drop = disc.liquid(1.0 + 0.1 * np.cos(3.0 * angle))
+        with jit.threads(count):
+            for _ in range(5):
+                drop.step(disc.dt)
+        found.append(drop.surface.vertices)
+    np.testing.assert_array_equal(*found)
