@@ -99,6 +99,7 @@ def report(rows: Sequence[dict[str, float]]) -> dict[str, object]:
         "most_bubbles": max(row["bubbles"] for row in rows),
         "mean_bubbles": float(np.mean([row["bubbles"] for row in rows])),
         "worst_balance": max(abs(row["balance"]) for row in rows),
+        "mean_surface": float(np.mean([row["surface"] for row in rows])),
         "worst_surface": max(abs(row["surface"]) for row in settled),
         "unconverged": rows[-1]["unconverged"],
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
