@@ -312,6 +312,7 @@ def validate(
     largest: Annotated[
         int | None, typer.Option("--max", metavar="N", min=1, help="Leave out grids finer than N cells.")
     ] = None,
+    case: Annotated[str | None, typer.Option(metavar="NAME", help="One case of a study that has some, or all.")] = None,
     run: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder to measure, where a study needs one.")
     ] = None,
@@ -333,7 +334,7 @@ def validate(
         return
     else:
         names = [name]
-    options = StudyOptions(largest_grid=largest, run=run, pictures=pages or plots)
+    options = StudyOptions(largest_grid=largest, case=case, run=run, pictures=pages or plots)
     rows = []
     for each in names:
         try:

@@ -1,7 +1,7 @@
 """The names of all studies and benches. A study's module is imported when it is run, not before."""
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,7 @@ class StudyOptions:
 
     name: str = ""  # of the study, where one module has several
     largest_grid: int | None = None  # leave out finer grids
+    case: str | None = None  # one case by name, or "all", where a study has some; None is the usual ones
     run: Path | None = None  # the run folder to measure, for studies of a run
     pictures: Path | None = None  # where a study may put pictures of its own, NAME-*.png
 
@@ -228,6 +229,17 @@ def run_study(name: str, options: StudyOptions) -> list[StudyRow]:
     return import_module(entry.module).study(replace(options, name=name))
 
 
+def chosen_cases(study: str, asked: str | None, usual: Sequence[str], every: Collection[str]) -> tuple[str, ...]:
+    """The cases of a study that `--case` asks for: the usual ones, all, or one by name."""
+    if asked is None:
+        return tuple(usual)
+    if asked == "all":
+        return tuple(every)
+    if asked not in every:
+        raise InputError(f"{study} has no case '{asked}': {_hint(asked, every)}")
+    return (asked,)
+
+
 def run_bench(name: str, options: BenchOptions) -> list[BenchRow]:
     """The rows of the bench `name`."""
     return import_module(_find(name, BENCHES, "bench").module).bench(options)
@@ -236,6 +248,9 @@ def run_bench(name: str, options: BenchOptions) -> list[BenchRow]:
 def _find(name: str, entries: Mapping[str, Entry], kind: str) -> Entry:
     if name in entries:
         return entries[name]
-    near = difflib.get_close_matches(name, entries, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(entries)}"
-    raise InputError(f"no {kind} is called '{name}': {hint}")
+    raise InputError(f"no {kind} is called '{name}': {_hint(name, entries)}")
+
+
+def _hint(name: str, names: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(names)}"

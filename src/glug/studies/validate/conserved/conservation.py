@@ -1,51 +1,92 @@
-"""`glug validate conservation`: what whole runs keep, and what they do not keep without the stages for it."""
+"""`glug validate conservation`: what whole runs keep, and what they do not keep without the stages for it.
+
+- `wave-...`: a standing wave, 64 cells long, for a minute. `frequency` (while a tenth of the amplitude is left),
+  `energy` and `motion` (the largest energy of the wave, and kinetic energy of all there is) over the formula's;
+  `amplitude_left` in the last period over the first; `mean_height_off` and `void` (the deepest cell that a solve took
+  for air) in cells; particles per cell over the nominal number. Numbers in names are frames a second or `time.cfl`.
+- `ball-...`: a ball in free space after ten turns. `angular` momentum over the first, its `tilt` in degrees, `shape`
+  and `centre` in cells. `honey` and `thin`, a hundredth as viscous, turn equally fast.
+- `collision-...`: two balls meet off their centres, a second. Momenta over the first, the centre from its line in
+  cells.
+
+Rows `uneven`, `no-correction`, `nothing-kept` and `constants-beyond` are controls. A case takes minutes to an hour:
+`--case` runs one, and `--max 96` balls and collisions on 96 cells as well.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 
-from glug.studies.registry import StudyOptions
+from glug.studies.registry import StudyOptions, chosen_cases
 from glug.studies.rows import StudyRow
 from glug.studies.validate.conserved import free_flight
 from glug.studies.validate.conserved.free_flight import Ball, Collision
 from glug.studies.validate.conserved.standing_wave import Wave, watch
 
 STUDY = "conservation"
-WAVE_CELLS, FLIGHT_CELLS = 64, 48  # along a side; --max takes less
-TURNS, FLIGHT_SECONDS = 2.0, 1.0
+WAVE_CELLS, FLIGHT_GRIDS = 64, (48, 96)  # along a side; without --max the first
+WAVE_SECONDS, TURNS, FLIGHT_SECONDS = 60.0, 10.0, 1.0
+SLAB_SECONDS = 10.0  # of waves in 3D
 NOMINAL = {2: 4, 3: 8}  # particles per cell
 HONEY, THIN = 10.0, 0.1  # [Pa s]
-HONEY_SPREADS, THIN_SPREADS = 1e-5, 1e-3  # rho omega R^2 / mu: both turn equally fast
+SPREADING = {HONEY: 1e-5, THIN: 1e-3}  # rho omega R^2 / mu: both turn equally fast
 
-WAVES = {  # and for how long [s]
-    "flip, 24 steps a second": (Wave(WAVE_CELLS, fps=24.0), 45.0),
-    "apic, 24 steps a second": (Wave(WAVE_CELLS, fps=24.0, transfer="apic"), 45.0),
-    "flip, 120 steps a second": (Wave(WAVE_CELLS), 10.0),
-    "apic, 120 steps a second": (Wave(WAVE_CELLS, transfer="apic"), 10.0),
-    "apic, 24, crowds left as they are": (Wave(WAVE_CELLS, fps=24.0, transfer="apic", even=False), 45.0),
-    "apic, 24, no volume correction": (Wave(WAVE_CELLS, fps=24.0, transfer="apic", volume_correction=0.0), 45.0),
+WAVES: Mapping[str, Wave] = {
+    **{f"wave-{t}-{f}": Wave(WAVE_CELLS, fps=f, transfer=t) for f in (24, 60, 120, 480) for t in ("flip", "apic")},
+    **{f"wave-{t}-cfl-{c}": Wave(WAVE_CELLS, fps=24, cfl=c, transfer=t) for c in (0.2, 4.0) for t in ("flip", "apic")},
+    **{f"wave-3d-{t}-60": Wave(WAVE_CELLS, fps=60, transfer=t, dim=3) for t in ("flip", "apic")},
+    "wave-uneven": Wave(WAVE_CELLS, fps=24, transfer="apic", even=False),
+    "wave-no-correction": Wave(WAVE_CELLS, fps=24, transfer="apic", volume_correction=0.0),
 }
-CONTROLS = {
-    "as it is": free_flight.as_it_is,
-    "nothing kept": free_flight.without_keeping,
-    "constants beyond the surface": free_flight.with_constants_beyond,
+CONTROLS: Mapping[str, free_flight.Change] = {
+    "nothing-kept": free_flight.without_keeping,
+    "constants-beyond": free_flight.with_constants_beyond,
 }
+BALLS: Mapping[str, tuple[Ball, free_flight.Change]] = {
+    **{
+        f"ball-{name}-{t}": (Ball(FLIGHT_GRIDS[0], mu, t, spreading=SPREADING[mu]), free_flight.as_it_is)
+        for name, mu in (("honey", HONEY), ("thin", THIN))
+        for t in ("apic", "flip")
+    },
+    **{
+        f"ball-{name}": (Ball(FLIGHT_GRIDS[0], HONEY, "apic", spreading=SPREADING[HONEY]), control)
+        for name, control in CONTROLS.items()
+    },
+}
+COLLISIONS: Mapping[str, tuple[Collision, free_flight.Change]] = {
+    **{f"collision-{t}": (Collision(FLIGHT_GRIDS[0], transfer=t), free_flight.as_it_is) for t in ("apic", "flip")},
+    "collision-nothing-kept": (Collision(FLIGHT_GRIDS[0], transfer="apic"), free_flight.without_keeping),
+}
+USUAL = (  # what runs without --case, in about a quarter of an hour
+    *("wave-flip-24", "wave-apic-24", "wave-flip-60", "wave-uneven", "wave-no-correction"),
+    *("ball-honey-apic", "ball-thin-apic", "ball-constants-beyond", "collision-apic", "collision-nothing-kept"),
+)
 EXACT = {"angular": 1.0, "frequency": 1.0, "energy": 1.0, "motion": 1.0}
 
 
 def study(options: StudyOptions) -> list[StudyRow]:
-    """A row for every quantity of every wave, ball and collision."""
-    largest = options.largest_grid or max(WAVE_CELLS, FLIGHT_CELLS)
+    """A row for every quantity of the usual cases, of the one that `--case` names, or of all."""
+    chosen = chosen_cases(STUDY, options.case, USUAL, (*WAVES, *BALLS, *COLLISIONS))
+    return [row for name in chosen for row in case_rows(name, options.largest_grid)]
+
+
+def case_rows(name: str, largest: int | None) -> list[StudyRow]:
+    """The rows of a case, on grids no finer than `largest`: a wave's cells are fewer, a ball is left out on 96."""
+    if name in WAVES:
+        wave = replace(WAVES[name], cells=min(WAVE_CELLS, largest or WAVE_CELLS))
+        return wave_rows(name, wave, WAVE_SECONDS if wave.dim == 2 else SLAB_SECONDS)
+    coarse = min(FLIGHT_GRIDS[0], largest or FLIGHT_GRIDS[0])
+    grids = [coarse, *(cells for cells in FLIGHT_GRIDS[1:] if cells <= (largest or 0))]
     rows = []
-    for name, (wave, seconds) in WAVES.items():
-        rows += wave_rows(name, replace(wave, cells=min(WAVE_CELLS, largest)), seconds)
-    cells = min(FLIGHT_CELLS, largest)
-    for name, change in CONTROLS.items():
-        rows += ball_rows(name, Ball(cells, HONEY, spreading=HONEY_SPREADS), TURNS, change)
-    rows += ball_rows("thin", Ball(cells, THIN, spreading=THIN_SPREADS), TURNS)
-    for name in ("as it is", "nothing kept"):
-        rows += collision_rows(name, Collision(cells), FLIGHT_SECONDS, CONTROLS[name])
+    for cells in grids:
+        if name in BALLS:
+            ball, change = BALLS[name]
+            rows += ball_rows(name, replace(ball, cells=cells), TURNS, change)
+        else:
+            collision, change = COLLISIONS[name]
+            rows += collision_rows(name, replace(collision, cells=cells), FLIGHT_SECONDS, change)
     return rows
 
 
@@ -57,18 +98,19 @@ def wave_rows(name: str, wave: Wave, seconds: float) -> list[StudyRow]:
         "frequency": found.frequency(),
         "energy": found.energy(),
         "motion": found.motion(),
+        "amplitude_left": found.left(),
         "mean_height_off": found.sunk(),
         "void": float(found.void),
         "fewest_in_a_cell": found.fewest / nominal,
         "most_in_a_cell": found.most / nominal,
     }
-    return _rows(f"wave: {name}", wave.cells, values, began)
+    return _rows(name, wave.cells, values, began)
 
 
 def ball_rows(name: str, ball: Ball, turns: float, change: free_flight.Change = free_flight.as_it_is) -> list[StudyRow]:
     """Angular momentum over the first, its tilt in degrees, changes of shape and place in cells."""
     began = time.perf_counter()
-    return _rows(f"ball: {name}", ball.cells, asdict(ball.turned(turns, change)), began)
+    return _rows(name, ball.cells, asdict(ball.turned(turns, change)), began)
 
 
 def collision_rows(
@@ -78,7 +120,7 @@ def collision_rows(
     began = time.perf_counter()
     found = asdict(collision.collided(seconds, change))
     values = {f"{key}_off" if key != "energy" else "energy_left": value for key, value in found.items()}
-    return _rows(f"collision: {name}", collision.cells, values, began)
+    return _rows(name, collision.cells, values, began)
 
 
 def _rows(table: str, cells: int, values: dict[str, float], began: float) -> list[StudyRow]:

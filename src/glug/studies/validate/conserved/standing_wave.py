@@ -30,6 +30,7 @@ GRAVITY = 9.81
 NUMBER = math.pi / LENGTH  # of the wave [1/m]
 FREQUENCY = math.sqrt(GRAVITY * NUMBER * math.tanh(NUMBER * DEPTH))  # omega [1/s]
 SLAB = 8  # cells: the depth of the tank in 3D
+LEAST_LEFT = 0.1  # of the amplitude, for a frequency
 MARGIN = 2  # cells below the lowest surface, from where on all cells must be full
 
 
@@ -122,8 +123,13 @@ class Watch:
         self.heights.append(float(mass @ x[:, 1]) / float(mass.sum()))
 
     def frequency(self) -> float:
-        """omega of the mode over that of the formula, from where it passes its mean upwards; nan before two periods."""
+        """omega of the mode over that of the formula, from where it passes its mean upwards; nan before two periods.
+
+        While it has LEAST_LEFT of its first amplitude: what is left of a damped wave passes zero as its noise has it.
+        """
         t, a = np.array(self.times), np.array(self.amplitudes) - np.mean(self.amplitudes)
+        large = np.flatnonzero(np.abs(a) >= LEAST_LEFT * AMPLITUDE)
+        t, a = (values[: large[-1] + 1] if len(large) else values for values in (t, a))
         up = np.flatnonzero((a[:-1] < 0) & (a[1:] >= 0))
         crossed = t[up] - a[up] * (t[up + 1] - t[up]) / (a[up + 1] - a[up])
         return 2 * math.pi / float(np.diff(crossed).mean()) / FREQUENCY if len(crossed) > 2 else math.nan
@@ -144,6 +150,11 @@ class Watch:
         potential = 0.25 * GRAVITY * LENGTH * self.wave.width * amplitude**2
         middle = 0.5 * (potential[1:] + potential[:-1])
         return float((kinetic[1:] + middle).max() / self.kinetic[0])
+
+    def left(self) -> float:
+        """The amplitude of the last period over the first: what the wave has kept."""
+        last = np.array(self.amplitudes)[np.array(self.times) >= self.times[-1] - 2 * math.pi / FREQUENCY]
+        return float(last.max() - last.min()) / (2.0 * AMPLITUDE)
 
     def sunk(self) -> float:
         """The largest change of the mean height so far, in cells."""
