@@ -269,6 +269,23 @@ def test_empty_cells_stay_empty():
     assert len(particles) == 8
 
 
+def test_empty_cells_of_a_full_box_are_filled_from_beside():
+    counts = np.full((6, 5, 7), 8)
+    counts[2, 2, 2] = counts[4, 3, 5] = 0
+    counts[1, 1, 1] = 3
+    particles, grid = crowd(counts)
+    before = totals(particles)
+    rounds = 0
+    while seeding.fill_up(particles, grid, np.ones(grid.shape, np.bool_), least=4, seed=rounds):
+        particles.sort(grid)
+        rounds += 1
+    assert rounds == 4
+    now = np.diff(particles.start[: grid.cells + 1]).reshape(grid.shape)
+    assert now[2, 2, 2] == now[4, 3, 5] == now[1, 1, 1] == 4
+    assert now.sum() == counts.sum() + 9
+    assert np.abs(totals(particles) - before).max() < 1e-6 * before[0]
+
+
 def test_merged_temperature_stays_within_that_of_its_particles():
     _, _, particles, _ = limited(uneven(24), band=0)
     assert particles.temperature.min() >= 10.0

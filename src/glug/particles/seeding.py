@@ -159,6 +159,30 @@ def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: in
     return bool(merged or count)
 
 
+def fill_up(particles: Particles, grid: Grid, cells: np.ndarray, least: int, seed: int) -> bool:
+    """Give one more particle to each of `cells` (bool) with fewer than `least`: half of its first one.
+
+    One without any gets half of one of the neighbour that has most. Volume, momentum and heat are kept. The particles
+    are sorted; new ones come last, until the next sort. Returns whether there are any.
+    """
+    p, count = particles, np.diff(particles.start[: grid.cells + 1])
+    sparse = np.argwhere(cells & (count.reshape(grid.shape) < least))
+    ways = np.concatenate([np.eye(3, dtype=int)[: grid.dim], -np.eye(3, dtype=int)[: grid.dim]])
+    beside = np.clip(sparse[:, None] + ways, 0, np.array(grid.shape) - 1)
+    donors = np.ravel_multi_index(tuple(np.moveaxis(beside, -1, 0)), grid.shape)  # (cells, ways)
+    richest = np.take_along_axis(donors, count[donors].argmax(axis=1)[:, None], axis=1)[:, 0]
+    own = np.ravel_multi_index(tuple(sparse.T), grid.shape)
+    donor, first = np.unique(np.where(count[own] > 0, own, richest), return_index=True)  # two cells share no parent
+    parents, sparse = p.start[donor][count[donor] > 0], sparse[first][count[donor] > 0]
+    p.volume[parents] *= 0.5
+    values = {n: a[parents].copy() for n, a in p.attributes.items() if n not in ("id", "position")}
+    place = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1)
+    if grid.dim == 2:
+        place[:, 2] = 0.5
+    p.append((grid.corner + (sparse + 0.1 + 0.8 * place) * grid.dx).astype(np.float32), **values)
+    return len(parents) > 0
+
+
 def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:
     """Halve the first particle of each cell: twins on opposite sides of its place, up to a quarter cell away."""
     parents = p.start[cells]

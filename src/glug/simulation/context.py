@@ -51,6 +51,7 @@ class StepContext:
     tree: StepTree = field(init=False)  # with `solver.mesh = "octree"` [adapt]
     merged: float = 0.0  # [J] of kinetic energy that merging particles took [adapt]
     grid: Grid = field(init=False)  # the window of this step [sort]
+    full: bool = False  # particles have the volume of all that is open [reseed]
 
     solid: SolidField = field(init=False)  # [geometry]
     phi: np.ndarray = field(init=False)  # distance of the liquid at cell centres [m], whatever the air is [geometry]
@@ -76,6 +77,8 @@ class StepContext:
     mesh: Surroundings = field(init=False)  # of tetrahedra, where pressure is solved on them [remesh]
     surface_jump: Staggered | None = None  # of q across the surface, by its tension [tension]
     q: np.ndarray | None = None  # p dt / (rho dx) of all projections together [project, pressure or stokes]
+    again: float = 0.0  # what particles get a second time of what forces and solves change [forces]
+    pushed: Staggered | None = None  # what they have changed, where `again` [forces, project, viscosity, pressure]
     speed: float = field(init=False)  # a bound on it [m/s] [extrapolate]
 
     came: dict[str, Amounts] = field(default_factory=dict)  # from sources [sort]
@@ -86,6 +89,11 @@ class StepContext:
     by_stage: dict[str, Amounts] = field(default_factory=dict)  # what it changed, where `output.budget` asks for it
     warnings: list[str] = field(default_factory=list)
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # what solvers add to the output
+
+    @property
+    def acting(self) -> float:
+        """The time [s] that forces and solves act where a path begins: all of the step, unless they act `again`."""
+        return self.dt / (1.0 + self.again)
 
     def forget(self, *names: str) -> None:
         """Give fields back, for the memory that they take."""

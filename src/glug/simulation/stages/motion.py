@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from glug.geometry.liquid import band_of
-from glug.particles.seeding import limit_per_cell
+from glug.grids.regular import Grid
+from glug.particles.seeding import fill_up, limit_per_cell
 from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics import heat as heat_exchange
@@ -23,6 +24,8 @@ from glug.simulation.state import State
 
 LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
 MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are merged
+LEAST_IN_FULL, MOST_IN_FULL = 0.5, 1.5  # the same where liquid fills all there is
+ROOM = 0.005  # of all that is open, that seeding may leave of a full box
 
 
 def time_step(context: StepContext) -> None:
@@ -85,11 +88,26 @@ def sort(context: StepContext) -> None:
 def reseed(context: StepContext) -> None:
     """Keep the number of particles per cell within bounds inside the liquid."""
     setting, state, grid = context.setting, context.state, context.grid
-    p, least = state.particles, max(2, math.ceil(LEAST_PER_CELL * setting.per_cell))
-    most = int(MOST_PER_CELL * setting.per_cell)
-    inside = band_of(p.start, grid, setting.solid_field(grid, state.time, state.bodies).distance, 1)
-    if limit_per_cell(p, grid, inside, least, most, setting.scene.seed + state.step):
+    p, solid = state.particles, setting.solid_field(grid, state.time, state.bodies)
+    seed, nominal = setting.scene.seed + state.step, setting.per_cell
+    context.full = setting.scene.solver.air == "vacuum" and fills_up(p, solid.openness, grid)
+    if context.full:  # no surface could be spoilt, and no cell may be empty
+        least, most = math.ceil(LEAST_IN_FULL * nominal), int(MOST_IN_FULL * nominal)
+        for n in range(least):
+            if not fill_up(p, grid, solid.openness > 0.5, least, seed + n):
+                break
+            p.sort(grid)
+    else:
+        least, most = max(2, math.ceil(LEAST_PER_CELL * nominal)), int(MOST_PER_CELL * nominal)
+    inside = band_of(p.start, grid, solid.distance, 1)
+    if limit_per_cell(p, grid, inside, least, most, seed):
         p.sort(grid)
+
+
+def fills_up(p: Particles, openness: np.ndarray, grid: Grid) -> bool:
+    """Whether the particles have the volume of all that is open, so that there is no air."""
+    open_volume = float(openness.sum(dtype=np.float64)) * grid.dx**3
+    return float(p.volume.sum(dtype=np.float64)) > (1.0 - ROOM) * open_volume
 
 
 def heat(context: StepContext) -> None:

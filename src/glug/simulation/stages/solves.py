@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from glug.grids.extrapolate import extrapolate
@@ -11,6 +13,7 @@ from glug.physics.velocity import extend_displacement
 from glug.physics.viscosity.solvers import ViscousFluid
 from glug.simulation.context import StepContext
 from glug.simulation.solvers import pressure_solver, viscosity_solver
+from glug.simulation.stages.paths import remembered
 from glug.simulation.stages.transfer import around_liquid, fastest
 from glug.solvers.limits import SolveLimits
 
@@ -32,13 +35,14 @@ def pressure(context: StepContext) -> None:
 def _projected(context: StepContext, name: str, earlier: np.ndarray | None = None) -> np.ndarray:
     setting, solver = context.setting, context.setting.scene.solver
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
-    q, context.solves[name] = context.problem.project(
-        context.velocity,
-        SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor),
-        earlier=earlier,
-        freed=context.freed,
-        solver=pressure_solver(setting),
-    )
+    with remembered(context):
+        q, context.solves[name] = context.problem.project(
+            context.velocity,
+            SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor),
+            earlier=earlier,
+            freed=context.freed,
+            solver=pressure_solver(setting),
+        )
     return q
 
 
@@ -46,16 +50,18 @@ def viscosity(context: StepContext) -> None:
     """One viscous solve of the liquid, with the velocity continued beyond its surface."""
     setting, solver = context.setting, context.setting.scene.solver
     around_liquid(context, 2, stick=True)
-    fluid = viscous_fluid(context)
+    thin = setting.viscosity * context.dt < setting.density * setting.dx**2  # a thick one would ring
+    fluid = viscous_fluid(context, context.acting if thin else context.dt)
     limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * fastest(context.velocity))
-    context.solves["viscosity"] = viscosity_solver(setting)(fluid, context.velocity, limits)
+    with remembered(context) if thin else nullcontext():
+        context.solves["viscosity"] = viscosity_solver(setting)(fluid, context.velocity, limits)
     context.fields |= fluid.fields
 
 
-def viscous_fluid(context: StepContext) -> ViscousFluid:
-    """What a viscous solve, or one of Stokes flow, begins with."""
+def viscous_fluid(context: StepContext, dt: float) -> ViscousFluid:
+    """What a viscous solve, or one of Stokes flow, for `dt` [s] begins with."""
     setting = context.setting
-    diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
+    diffusion = cell_viscosity(context, dt / (setting.density * setting.dx**2))
     density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
     return ViscousFluid(context.grid, context.phi, context.solid, diffusion, context.bodies, context.freed, density)
 

@@ -24,7 +24,7 @@ def stokes(context: StepContext) -> None:
 
 def _stokes_3d(context: StepContext) -> None:
     setting, solver = context.setting, context.setting.scene.solver
-    problem = StokesProblem.build(viscous_fluid(context))
+    problem = StokesProblem.build(viscous_fluid(context, context.dt))
     if context.problem.bubbles is not None and len(context.problem.bubbles):
         problem = problem.with_bubbles(context.problem.bubbles)
     floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))

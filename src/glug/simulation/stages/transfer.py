@@ -15,6 +15,7 @@ from glug.physics.rigid.bodies import wall_velocity
 from glug.physics.velocity import LiquidSurroundings
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
+from glug.simulation.stages.paths import ahead, pushed_again, remembered
 from glug.solvers.cg import largest_in
 
 
@@ -38,15 +39,22 @@ def masses(setting: Setting, p: Particles) -> np.ndarray | None:
 
 def forces(context: StepContext) -> None:
     """Gravity, and what else accelerates the liquid."""
+    context.again = pushed_again(context)
+    with remembered(context):
+        accelerate(context)
+
+
+def accelerate(context: StepContext) -> None:
+    """Change the velocity by what forces do in the time that they act."""
     for a in context.grid.axes:
-        context.velocity[a][:] += np.float32(context.dt * context.setting.gravity[a])
+        context.velocity[a][:] += np.float32(context.acting * context.setting.gravity[a])
     for force in context.forces:
         for a in context.grid.axes:
             points = context.grid.points(FACES[a])
             found = np.asarray(force(points.reshape(-1, 3), context.state.time))
             if found.shape != (points.size // 3, 3):
                 raise InputError(f"a force gives accelerations (n, 3) at n points, got an array {found.shape}")
-            context.velocity[a][:] += (context.dt * found[:, a].reshape(points.shape[:3])).astype(np.float32)
+            context.velocity[a][:] += (context.acting * found[:, a].reshape(points.shape[:3])).astype(np.float32)
 
 
 def extrapolate(context: StepContext) -> None:
@@ -77,19 +85,19 @@ def output_fields(context: StepContext) -> None:
     setting, grid = context.setting, context.grid
     u, v, w = context.velocity
     assert context.q is not None
-    pressure = (context.q * (setting.density * setting.dx / context.dt)).astype(np.float32)
+    pressure = (context.q * (setting.density * setting.dx / context.acting)).astype(np.float32)
     own = {"phi": context.phi, "u": u, "v": v, "w": w, "p": pressure, "corner": grid.corner, "dx": np.array(grid.dx)}
     context.state.fields = own | context.fields
 
 
 def transfer_to_particles(context: StepContext) -> None:
     """The velocity of the faces, or what the step changed of it, to the particles."""
-    particles, grid, velocity = context.state.particles, context.grid, context.velocity
+    particles, grid, velocity = context.state.particles, context.grid, ahead(context)
     if context.before is None:
         transfer.to_particles_apic(particles, grid, velocity)
     else:
         transfer.to_particles_flip(particles, grid, velocity, context.before, context.setting.scene.solver.flip_ratio)
-    context.before = None  # memory, for what follows
+    context.before = context.pushed = None  # memory, for what follows
 
 
 def fastest(velocity: Staggered) -> float:

@@ -109,5 +109,5 @@ def captured(case: str, n: int) -> ViscousInput:
         pass
     context = run_stages(StepContext(simulation.setting, simulation.state), simulation.stages.upto("viscosity"))
     around_liquid(context, 2, stick=True)
-    fluid = viscous_fluid(context)
+    fluid = viscous_fluid(context, context.dt)
     return ViscousInput(fluid.grid, fluid.phi, fluid.solid, fluid.diffusion, context.velocity)

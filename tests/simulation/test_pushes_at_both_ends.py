@@ -1,0 +1,98 @@
+"""Where one liquid fills a box, pressure pushes particles at both ends of their paths and no cell is left empty."""
+
+import numpy as np
+import pytest
+
+from glug.simulation import Simulation
+from glug.simulation.context import StepContext
+from glug.simulation.stages import Stage, motion, paths
+
+CELLS, PER_CELL = 16, 4
+PI = np.pi
+TURN = 2.0  # [s] of the middle of the vortex
+
+
+def box(transfer_name: str = "flip", height: float = 2.0, gravity: float = 0.0) -> Simulation:
+    """Liquid without viscosity between slip walls, a metre apart."""
+    return Simulation(
+        {
+            "name": "box",
+            "domain": {"size": [1, 1], "resolution": CELLS, "sides": "slip"},
+            "time": {"fps": 10, "frames": 1},
+            "gravity": [0, -gravity, 0],
+            "liquids": {"water": {"density": 1000.0, "viscosity": 0.0}},
+            "volumes": [{"liquid": "water", "shape": {"kind": "box", "lower": [-1, -1], "upper": [2, height]}}],
+            "solver": {"transfer": transfer_name, "particles_per_cell": PER_CELL},
+            "output": {"fields": True},
+        }
+    )
+
+
+def vortex(transfer_name: str) -> Simulation:
+    """One vortex, which would turn for ever."""
+    simulation = box(transfer_name)
+    particles = simulation.state.particles
+    x, y = PI * particles.position[:, 0].astype(float), PI * particles.position[:, 1].astype(float)
+    particles.velocity[:, 0], particles.velocity[:, 1] = np.sin(x) * np.cos(y), -np.cos(x) * np.sin(y)
+    if particles.has("affine"):
+        stretch, shear = PI / CELLS * np.cos(x) * np.cos(y), PI / CELLS * np.sin(x) * np.sin(y)
+        particles.affine[:, 0], particles.affine[:, 1] = stretch, -shear
+        particles.affine[:, 3], particles.affine[:, 4] = shear, -stretch
+    return simulation
+
+
+def turned(transfer_name: str) -> tuple[float, int, int]:
+    """A turn of the vortex: energy of the faces over the first, and the fewest and most particles that solves saw."""
+    energy, counts = [], []
+
+    def measure(context: StepContext) -> None:
+        energy.append(sum(float((u.astype(float) ** 2).sum()) for u in context.velocity))
+        place = np.floor(context.state.particles.position[:, :2] * CELLS).astype(int).clip(0, CELLS - 1)
+        counts.append(np.bincount(place[:, 0] * CELLS + place[:, 1], minlength=CELLS**2))
+
+    simulation = vortex(transfer_name)
+    simulation.stages = simulation.stages.after("pressure", Stage("measure", measure))
+    while simulation.state.time < TURN - 1e-9:
+        simulation.step_once()
+    return energy[-1] / energy[0], int(np.min(counts)), int(np.max(counts))
+
+
+@pytest.mark.parametrize("name", ["flip", "apic"])
+def test_a_vortex_in_a_full_box_keeps_its_energy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, _, _ = turned(name)
+    assert 0.9 < ours < 1.01
+    monkeypatch.setattr(paths, "PUSHED_AGAIN", {"flip": 0.0, "apic": 0.0})  # negative control
+    once, _, _ = turned(name)
+    assert once < 0.85
+
+
+def test_a_full_box_has_particles_in_every_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, fewest, most = turned("flip")
+    assert fewest >= 0.5 * PER_CELL and most <= 1.5 * PER_CELL
+    monkeypatch.setattr(motion, "fills_up", lambda *_: False)  # negative control
+    _, fewest, most = turned("flip")
+    assert fewest < 0.5 * PER_CELL and most > 1.5 * PER_CELL
+
+
+@pytest.mark.parametrize("height, pushed", [(2.0, True), (0.5, False)])
+def test_liquid_with_a_surface_is_pushed_once(height: float, pushed: bool) -> None:
+    seen = []
+    simulation = box(height=height)
+    look = Stage("look", lambda context: seen.append(context.pushed is not None))
+    simulation.stages = simulation.stages.after("pressure", look)
+    simulation.step_once()
+    assert seen == [pushed]
+
+
+@pytest.mark.parametrize("name", ["flip", "apic"])
+def test_a_full_box_rests_under_its_weight(name: str) -> None:
+    simulation = box(name, gravity=10.0)
+    for _ in range(5):
+        simulation.step_once()
+    assert np.abs(simulation.state.particles.velocity).max() < 1e-3  # a step of free fall has about 0.3
+    pressure = simulation.state.fields["p"]
+    corner, dx = simulation.state.fields["corner"], 1.0 / CELLS
+    low, high = (round((y - corner[1]) / dx - 0.5) for y in (0.5 * dx, 1.0 - 0.5 * dx))
+    middle = round((0.5 - corner[0]) / dx)
+    found = float(pressure[middle, low, 0] - pressure[middle, high, 0])
+    assert found == pytest.approx(1000.0 * 10.0 * (1.0 - dx), rel=1e-3)
