@@ -139,28 +139,19 @@ def spread(field, known, front):
 
 
 @kernel(inline=True)
-def known_at(known, i, j, k):
-    """Whether there is a sample (i, j, k) and it is known."""
-    ni, nj, nk = known.shape
-    return i >= 0 and j >= 0 and k >= 0 and i < ni and j < nj and k < nk and known[i, j, k] != 0
+def continued_line(field, known, at, step, room):
+    """The value that the three samples next to `at` lead to, each a `step` from the last, and how many are known.
 
-
-@kernel(inline=True)
-def continued_line(field, known, i, j, k, di, dj, dk):
-    """The value that the three samples next to (i, j, k) in a direction lead to, and how many of them are known.
-
-    It goes on with the smaller one of their two slopes, and with none where these have different signs: a linear field
-    goes on as it is, noise does not grow.
+    `field` and `known` are flat, and `room` is how many samples there are. It goes on with the smaller one of their two
+    slopes, and with none where these have different signs: a linear field goes on as it is, noise does not grow.
     """
-    if not known_at(known, i + di, j + dj, k + dk):
+    first, second, third = np.uint64(at + step), np.uint64(at + 2 * step), np.uint64(at + 3 * step)
+    if room < 1 or known[first] == 0:
         return np.float32(0.0), 0
-    one = field[i + di, j + dj, k + dk]
-    if not known_at(known, i + 2 * di, j + 2 * dj, k + 2 * dk):
+    one = field[first]
+    if room < 3 or known[second] == 0 or known[third] == 0:
         return one, 1
-    two = field[i + 2 * di, j + 2 * dj, k + 2 * dk]
-    if not known_at(known, i + 3 * di, j + 3 * dj, k + 3 * dk):
-        return one, 1
-    slope, next_slope = one - two, two - field[i + 3 * di, j + 3 * dj, k + 3 * dk]
+    slope, next_slope = one - field[second], field[second] - field[third]
     if slope * next_slope <= np.float32(0.0):
         return one, 2
     return one + (slope if abs(slope) < abs(next_slope) else next_slope), 2
@@ -169,21 +160,26 @@ def continued_line(field, known, i, j, k, di, dj, dk):
 @kernel(parallel=True)
 def spread_linearly(field, known, front):
     """The samples of the front take the mean of the lines through known samples; of neighbours where there is none."""
-    for row in prange(field.shape[0] * field.shape[1]):
-        i, j = divmod(np.int64(row), field.shape[1])
-        for k in range(field.shape[2] if any_of(front[i, j]) else 0):
+    ni, nj, nk = np.int64(field.shape[0]), np.int64(field.shape[1]), np.int64(field.shape[2])
+    values, knows = field.reshape(-1), known.reshape(-1)
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk if any_of(front[i, j]) else 0):
             if front[i, j, k]:
+                at = (i * nj + j) * nk + k
                 total, count, best = np.float32(0.0), np.float32(0.0), 1
                 for way in range(6):
-                    axis, by = way // 2, 2 * (way % 2) - 1
-                    di, dj, dk = by * (axis == 0), by * (axis == 1), by * (axis == 2)
-                    found, samples = continued_line(field, known, i, j, k, di, dj, dk)
+                    axis, ahead = way // 2, way % 2
+                    here, size = (i, ni) if axis == 0 else ((j, nj) if axis == 1 else (k, nk))
+                    step = nj * nk if axis == 0 else (nk if axis == 1 else 1)
+                    room = size - 1 - here if ahead else here
+                    found, samples = continued_line(values, knows, at, step if ahead else -step, room)
                     if samples > best:
                         total, count, best = np.float32(0.0), np.float32(0.0), samples
                     if samples == best:
                         total += found
                         count += np.float32(1.0)
-                field[i, j, k] = total / count
+                values[at] = total / count
 
 
 @kernel(parallel=True)

@@ -202,17 +202,18 @@ def cut_cells(dim, nodes, taken, s, m, cell):
 def choose_unknowns(axis, cell, s, least, m):
     """At least `least` at the faces of `axis` between cells of which one has stress; zero at others with less."""
     ni, nj, nk = m.shape
-    di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+    di, dj, dk = np.uint64(axis == 0), np.uint64(axis == 1), np.uint64(axis == 2)
     zero = np.float32(0.0)
     for slab in prange(ni):
-        i = np.int64(slab)
-        for j in range(nj):
-            for k in range(nk):
-                inside = di <= i < ni - di and dj <= j < nj - dj and dk <= k < nk - dk
-                if inside and s[i, j, k] == 0 and (cell[i, j, k] > zero or cell[i - di, j - dj, k - dk] > zero):
-                    m[i, j, k] = max(m[i, j, k], least)
-                elif m[i, j, k] < least:
-                    m[i, j, k] = zero
+        i = np.uint64(slab)
+        for j in range(np.uint64(nj)):
+            inside = di <= i < np.uint64(ni) - di and dj <= j < np.uint64(nj) - dj
+            first, last = (dk, np.uint64(nk) - dk) if inside else (np.uint64(nk), np.uint64(nk))
+            for k in range(first, last):
+                strained = max(cell[i, j, k], cell[i - di, j - dj, k - dk]) > zero and s[i, j, k] == 0
+                m[i, j, k] = max(m[i, j, k], least) if strained else m[i, j, k]
+            for k in range(np.uint64(nk)):
+                m[i, j, k] = zero if m[i, j, k] < least else m[i, j, k]
 
 
 @kernel(parallel=True)
