@@ -36,7 +36,6 @@ class Elements:
 
     def _binned(self, layers: int) -> tuple:
         """Elements in bins along the first `layers` axes, in columns along the others."""
-        dim = self.vertices.shape[1]
         corner = self.vertices.min(axis=0)
         shape = np.ones(3, np.int64)
         shape[:layers] = np.floor(np.ptp(self.vertices, axis=0)[:layers] / self.dx).astype(np.int64) + 1
@@ -47,7 +46,6 @@ class Elements:
         np.cumsum(counts, out=start[1:])
         order = np.empty(int(start[-1]), np.int32)
         kernels.sort_elements(*given, True, start[:-1].copy(), order)
-        assert dim >= layers
         return start, order, corner, shape, self.dx
 
     @cached_property

@@ -5,7 +5,6 @@ Sizes are ours: the source has numbers of tetrahedra only. Lengths in metres, gr
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,12 +61,8 @@ class Splash:
         surface = TrackedSurface(surface.vertices, surface.triangles, dx)
 
         def falling(points: np.ndarray) -> np.ndarray:
-            loose = self.name == "thin-sheet" or self.name == "sphere-splash"
-            fast = (points[:, 1] > 0.33) if self.name == "sphere-splash" else np.full(len(points), loose)
-            return np.where(fast[:, None], [0.0, -1.0, 0.0], 0.0)
+            above = {"thin-sheet": 0.0, "sphere-splash": 0.33, "liquid-column": np.inf}[self.name]
+            return np.where(points[:, 1:2] > above, [0.0, -1.0, 0.0], 0.0)
 
         gravity = (0.0, -1.0, 0.0)
         return VoronoiLiquid(surface, gravity=gravity, solid=room, method=METHOD, velocity=falling)
-
-    def steps_per_frame(self, speed: float) -> int:
-        return max(1, math.ceil(FRAME * speed / (CFL * self.dx)))
