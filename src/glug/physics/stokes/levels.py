@@ -46,7 +46,7 @@ class StokesLevel:
         self.give = mapped(lambda f, d: np.divide(f, d, out=np.zeros_like(f), where=d > 0), self.flux, diagonal)
         self.schur = schur_level(self.phi, self.cells, self.area, mapped(np.multiply, self.flux, self.give))
         self.mask: Vector = (*self.viscous.m, self.schur.diagonal)
-        self.blocks = self.viscous.blocks
+        self.blocks, self.far = self.viscous.blocks, self.viscous.far
         self.unknowns = self.viscous.unknowns + self.schur.unknowns
 
     @property
@@ -132,9 +132,10 @@ def coarser(fine: StokesLevel, viscous: ViscosityLevel) -> StokesLevel:
     phi, children = grid.scalar(), grid.scalar()
     gather(fine.phi, [HALF * PAIRS] * 3, phi, blocks)
     gather(fine.mask[3], [PAIRS] * 3, children, blocks)
-    area = grid.staggered()  # where a fine face is no unknown a coarse one may be: liquid flows through it as well
+    # Where a fine face is no unknown a coarse one may be: liquid flows through it as well, also where its blocks end.
+    area, everywhere = grid.staggered(), active_blocks(np.ones(grid.shape, np.uint8))
     for a, open_ in enumerate(area):
-        gather(fine.area[a], [PICK if b == a else PAIRS for b in range(3)], open_, blocks)
+        gather(fine.area[a], [PICK if b == a else PAIRS for b in range(3)], open_, everywhere)
     cells = ((phi < 0) & (children > 0)).view(np.uint8)
     for a in range(3):  # stencils do not reach the border
         ends = np.moveaxis(cells, a, 0)
