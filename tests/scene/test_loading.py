@@ -189,7 +189,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         FLAT | {"domain.walls": {"left": "separating"}},
-        "solver.coupling: 'stokes' holds the liquid at all walls, but some are 'separating'",
+        "solver.coupling: 'stokes' solves equations, but a 'separating' wall that may let go is an inequality; "
+        "valid with it: 'split'",
     ),
     *(
         ({"name": name}, f"name: must be the name of a folder: 1 to 100 characters without slashes, got {name[:40]!r}")

@@ -169,8 +169,8 @@ class Scene(Model):
                     "valid with it: 'auto', 'multigrid'",
                     "solver.viscosity",
                 )
-            if "slip" in self.domain.sides.values():
-                raise fail("'stokes' sticks to all walls, but a side of the domain is 'slip'", "solver.coupling")
+            if "slip" in self.domain.sides.values() and self.domain.dim == 2:
+                raise fail("'stokes' sticks to all walls in 2D, but a side of the domain is 'slip'", "solver.coupling")
             if self.solver.tiles:
                 raise fail("tiles belong to the pressure solve of 'split'; 'stokes' has none", "solver.tiles")
         if self.solver.tile_liquid not in ("all", *self.liquids):
@@ -272,7 +272,11 @@ class Scene(Model):
     def _check_walls(self) -> None:
         if self._separating:
             if self.solver.coupling == "stokes":
-                raise fail("'stokes' holds the liquid at all walls, but some are 'separating'", "solver.coupling")
+                raise fail(
+                    "'stokes' solves equations, but a 'separating' wall that may let go is an inequality; "
+                    "valid with it: 'split'",
+                    "solver.coupling",
+                )
             if self.solver.air in ("two-phase", "affine"):
                 raise fail(
                     f"walls cannot be separating with '{self.solver.air}' air: it flows in behind the liquid, "
@@ -301,8 +305,8 @@ class Scene(Model):
         lengths = [*self.domain.slip_length.values(), *(solid.slip_length for solid in self.solids)]
         if not any(lengths):
             return
-        if self.solver.coupling == "stokes":
-            raise fail("'stokes' sticks to all walls, but some have a slip_length", "solver.coupling")
+        if self.solver.coupling == "stokes" and self.domain.dim == 2:
+            raise fail("'stokes' sticks to all walls in 2D, but some have a slip_length", "solver.coupling")
 
     def _check_inside(self) -> None:
         for i, volume in enumerate(self.volumes):

@@ -69,7 +69,10 @@ class StokesProblem:
             low, high = lower_upper(np.pad(cells, [(int(b == a),) * 2 for b in range(3)]), a)
             beside = ((low | high) > 0) & (solid.area[a] > 0) & (viscous.solid_faces[a] == 0)
             np.maximum(m, np.float32(LEAST_MASS), out=m, where=beside)
-            m *= solid.area[a]
+            if solid.slip is None:
+                m *= solid.area[a]
+            else:
+                m[:] = slipping_mass(m, fluid.wet(a), solid.area[a])
             empty_border(grid, a, m)
         return cls(viscous, phi, cells)
 
@@ -245,6 +248,15 @@ class StokesProblem:
         scales = [max(force, limits.floor)] * 3 + [max(flux, limits.floor, ROUNDING / limits.tolerance * speed)]
         left = [dot(part, part) for part in map(unknowns.weighted, (r, b))]
         return (moving if left[0] < left[1] else zeros_like(level, np.float64)), scales
+
+
+def slipping_mass(mass: np.ndarray, wet: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """The masses M of faces where walls slip: `wet` times their open area, which walls have taken from `mass` already.
+
+    Faces in solids that slip have none; what their surfaces do moves them.
+    """
+    m = np.maximum(wet, np.float32(LEAST_MASS)) * area
+    return np.where(mass > 0, np.maximum(m, np.float32(LEAST_MASS**2)), np.float32(0.0))
 
 
 def largest(fields: Vector) -> float:

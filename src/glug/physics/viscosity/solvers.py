@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from glug.geometry.fractions import liquid_volume
 from glug.geometry.solids.field import SolidField
-from glug.grids.regular import Grid, Staggered
+from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.rigid.bodies import RigidBodies
 from glug.physics.viscosity.octree.problem import OctreeViscosity
 from glug.physics.viscosity.octree.tree import BAND, LEVELS, AdaptedProblem, adapt, adapt_if_faster, bent_cells
@@ -35,6 +36,11 @@ class ViscousFluid:
     freed: np.ndarray | None = None  # cells that separating walls have let go
     density: Staggered | None = None  # on the faces, over the reference density; None where all have it
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # what a solver adds to the output: `level` of a tree
+
+    def wet(self, axis: int) -> np.ndarray:
+        """The liquid fraction of all faces across `axis` times their density."""
+        share = liquid_volume(self.phi, self.grid, FACES[axis])
+        return share if self.density is None else share * self.density[axis]
 
     def problem(self) -> ViscosityProblem:
         """The problem on the regular grid."""

@@ -90,7 +90,7 @@ class TaylorCouetteSlipOctree(TaylorCouetteSlip):
         return super().inside(points) & (points[:, 2] > 0.0) & (points[:, 2] < self.depth * self.dx)
 
 
-def block_on_slope(slip_length: float, resolution: int, dim: int = 2) -> tuple[float, float]:
+def block_on_slope(slip_length: float, resolution: int, dim: int = 2, coupling: str = "split") -> tuple[float, float]:
     """Speed along the slope over g sin(angle) t, and the spread of the particles' velocities over the same."""
     angle = math.radians(SLOPE)
     along, up = np.array([math.cos(angle), -math.sin(angle)]), np.array([math.sin(angle), math.cos(angle)])
@@ -111,6 +111,7 @@ def block_on_slope(slip_length: float, resolution: int, dim: int = 2) -> tuple[f
             "liquids": {"honey": {"density": 1400.0, "viscosity": 5e3}},
             "volumes": [{"liquid": "honey", "shape": honey}],
             "solids": [{"name": "slope", "shape": slope, "slip_length": slip_length}],
+            "solver": {"coupling": coupling},
         }
     )
     while simulation.state.frame < 5:
