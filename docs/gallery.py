@@ -53,6 +53,7 @@ SHOTS = {
     "figure-on-cake": Shot(10, 48),
     "honey-2d": Shot(40, 80),
     "honey-coil": Shot(36, 96),
+    "honey-rope": Shot(60, 60),
     "jet-2d": Shot(48, 150),
     "letter-mixer": Shot(22, 64),
     "melting": Shot(40, 40),
