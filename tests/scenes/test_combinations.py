@@ -19,7 +19,7 @@ PUSH, STEPS = 0.5, 3  # [m/s]
 
 PAIRS = [(3, *p) for p in pairs() if p not in REFUSED]
 PAIRS += [(2, *p) for _, *p in PAIRS if "octree" not in p]  # by the reference solvers
-PAIRS += [(3, "stokes", other) for other in ("bodies", "heat", "densities", "constraint")]
+PAIRS += [(3, "stokes", other) for other in ("bodies", "slip", "heat", "densities", "constraint")]
 
 
 @pytest.mark.parametrize(("dim", "one", "other"), PAIRS)
