@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glug.errors import InputError
-from glug.grids.octree.linear.morton import MOST_CELLS, beside, cells_of, keys_of
+from glug.grids.octree.linear.build import dilated, marked
+from glug.grids.octree.linear.morton import MOST_CELLS, beside, cells_of, inside, keys_of
 from glug.grids.octree.linear.sizing import liquid_tree
 from glug.grids.octree.linear.tree import ABSENT, OUTSIDE, LinearTree
 from glug.grids.octree.tree import MOST_LEVELS, Octree
@@ -152,10 +153,41 @@ def test_the_pointer_tree_has_the_same_neighbours():
     [
         ((16, 16, 16), 11, "1 to 10 levels"),
         ((16, 16, 16), 0, "1 to 10 levels"),
-        ((12, 16, 16), 4, "do not fit"),
         ((MOST_CELLS, 16, 16), 4, "fewer than 2097152 cells"),
     ],
 )
 def test_what_no_tree_can_be_is_refused(shape, levels, words):
     with pytest.raises(InputError, match=words):
         LinearTree.grown([np.zeros(0, np.int64)] * levels, shape)
+
+
+def test_levels_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="do not fit"):
+        LinearTree.refined(np.zeros((12, 16, 16), bool), 4)
+
+
+def test_marks_spread_as_cubes():
+    rng = np.random.default_rng(7)
+    shape = (20, 27, 33)
+    cells = np.unique(rng.integers(0, shape, (30, 3)), axis=0)
+    dense = np.zeros(shape, bool)
+    for i, j, k in cells:
+        dense[max(i - 5, 0) : i + 6, max(j - 5, 0) : j + 6, max(k - 5, 0) : k + 6] = True
+    tiles = dilated(marked(keys_of(cells)), 5, shape)
+    tile, cell = np.nonzero(tiles.cells)
+    found = np.zeros(shape, bool)
+    found[tuple(cells_of((tiles.key[tile] << 9) + cell).T)] = True
+    assert np.array_equal(found, dense)
+
+
+def test_a_box_that_is_not_whole_roots_ends_where_it_does():
+    """Leaves that its upper sides would cut are divided, and what is behind them is outside, not absent."""
+    shape = (12, 16, 16)
+    none = np.zeros(0, np.int64)
+    layer = keys_of(np.array([[2, j, k] for j in range(4) for k in range(4)]))  # cells of 4 that end at 12
+    roots = keys_of(np.argwhere(np.ones((2, 2, 2), bool)))
+    tree = LinearTree.grown([none, none, layer, roots], shape, lambda key, level: inside(key, shape))
+    assert (tree.size**3).sum() == np.prod(shape)
+    end = tree.corner[:, 0] + tree.size
+    assert (tree.links[end == 12, 1] == OUTSIDE).all() and (end <= 12).all()
+    assert not (tree.links == ABSENT).any()

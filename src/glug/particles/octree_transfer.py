@@ -17,6 +17,7 @@ from glug.grids.octree.transfer import fields_of, to_regular
 from glug.grids.octree.tree import Octree
 from glug.grids.regular import Grid, Staggered, copied, mapped
 from glug.particles import kernels
+from glug.particles.leaves import ROUNDS
 from glug.particles.levels import level_of
 from glug.particles.storage import Particles
 from glug.particles.transfer import LEAST_WEIGHT
@@ -32,9 +33,6 @@ def lattice_of(grid: Grid, l: int) -> Grid:
 
 
 Pair = tuple[Staggered, Staggered]  # momentum and mass (as volume)
-# Steps of the rounds in which velocities at jumps are made to meet the particles': one over the roots of the Chebyshev
-# polynomial on [1/3, 1], where the eigenvalues of M^-1 I' m I are but for faces that hardly any particle is near.
-ROUNDS = (1.0467, 1.5, 2.6458)
 
 
 def left(particles: Particles, finest: Pair, grid: Grid, levels: int, nominal: float) -> list[Pair]:

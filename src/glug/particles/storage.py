@@ -82,13 +82,16 @@ class Particles:
     def sort(self, grid: Grid) -> None:
         """Order the rows by cell of `grid` and drop the particles outside it and those without volume."""
         key = np.empty(len(self), np.int32)
-        start = np.zeros(grid.cells + 2, np.int32)
-        order = np.empty(len(self), np.int32)
         corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
         kernels.cell_keys(self.position, self.volume, corner, inverse, grid.shape, key)
+        self.sort_by(key, grid.cells)
+
+    def sort_by(self, key: np.ndarray, count: int) -> None:
+        """Order the rows by `key` (int32, below `count`) and drop those whose key is `count`."""
+        start = np.zeros(count + 2, np.int32)
+        order = np.empty(len(self), np.int32)
         kernels.counting_sort(key, start, order)
-        del key
-        order = order[: start[grid.cells]]
+        order = order[: start[count]]
         for name, old in self.attributes.items():
             new = np.empty((len(order), old.shape[1]), old.dtype)
             kernels.gather_rows(old, order, new)

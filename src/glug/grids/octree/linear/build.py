@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glug.grids.octree.linear import kernels
+from glug.grids.octree.linear import kernels, kernels_marks
 from glug.grids.octree.linear.morton import SIDES, beside, inside, spread
 
 Shape = tuple[int, int, int]
@@ -27,6 +27,12 @@ class Tiles(NamedTuple):
 
     key: np.ndarray
     cells: np.ndarray
+
+
+def cells_at(shape: Shape, l: int) -> Shape:
+    """Cells of level l over a box, those that are only partly in it too."""
+    nx, ny, nz = (-(-n >> l) for n in shape)
+    return nx, ny, nz
 
 
 def limits_of(shape: Shape) -> np.ndarray:
@@ -47,8 +53,10 @@ def around(keys: np.ndarray, wished: np.ndarray) -> np.ndarray:
     return np.stack([places(keys, beside(wished, side)) for side in range(SIDES)], axis=1)
 
 
-def marked(keys: np.ndarray) -> Tiles:
+def marked(keys: np.ndarray | Tiles) -> Tiles:
     """Tiles of cells by their keys at one level."""
+    if isinstance(keys, Tiles):
+        return keys
     keys = np.sort(keys)
     tile = keys >> 9
     new = np.ones(len(tile), bool)
@@ -59,7 +67,7 @@ def marked(keys: np.ndarray) -> Tiles:
     return Tiles(found, cells)
 
 
-def wanted(asked: np.ndarray, divided: Tiles, shape: Shape) -> Tiles:
+def wanted(asked: np.ndarray | Tiles, divided: Tiles, shape: Shape) -> Tiles:
     """W of a level from what is asked for (keys) and D."""
     marks = marked(asked)
     if len(divided.key) == 0:
@@ -72,6 +80,22 @@ def wanted(asked: np.ndarray, divided: Tiles, shape: Shape) -> Tiles:
     cells[places(key, marks.key)] = marks.cells
     kernels.widen(divided.cells, places(divided.key, key), around(divided.key, key), key, limits_of(shape), cells)
     return Tiles(key, cells)
+
+
+def dilated(tiles: Tiles, reach: int, shape: Shape) -> Tiles:
+    """The cells of a box within `reach` (8 at most) of marked ones along every axis: cubes around them."""
+    room = cells_at(shape, 3)
+    for axis in range(3):
+        lower, upper = (beside(tiles.key, 2 * axis + side) for side in range(2))
+        key = np.concatenate([tiles.key, lower, upper])
+        key = np.unique(key[inside(key, room)])
+        cells = np.empty((len(key), int(kernels.TILE)), np.uint8)
+        own = [places(tiles.key, k) for k in (key, beside(key, 2 * axis), beside(key, 2 * axis + 1))]
+        kernels_marks.dilate(tiles.cells, *own, axis, reach, cells)
+        tiles = Tiles(key, cells)
+    kernels_marks.clip(tiles.key, limits_of(shape), tiles.cells)
+    some = tiles.cells.any(axis=1)
+    return Tiles(tiles.key[some], tiles.cells[some])
 
 
 def parents(tiles: Tiles) -> Tiles:
@@ -88,13 +112,12 @@ def children_of(keys: np.ndarray, above: np.ndarray) -> np.ndarray:
     return places(keys, (above[:, None] << 3) + np.arange(8))
 
 
-def divisions(asked: Sequence[np.ndarray], shape: Shape) -> tuple[list[Tiles], Tiles]:
+def divisions(asked: Sequence[np.ndarray | Tiles], shape: Shape) -> tuple[list[Tiles], Tiles]:
     """D of every level, and the roots, from the keys of the cells that are asked for, level by level."""
     none = Tiles(np.zeros(0, np.int64), np.zeros((0, int(kernels.TILE)), np.uint8))
     found = [none]
     for l, keys in enumerate(asked[:-1]):
-        nx, ny, nz = (n >> l for n in shape)
-        found.append(parents(wanted(keys, found[-1], (nx, ny, nz))))
+        found.append(parents(wanted(keys, found[-1], cells_at(shape, l))))
     top = found[-1]
     roots = marked(asked[-1])
     key = np.unique(np.concatenate([roots.key, top.key]))

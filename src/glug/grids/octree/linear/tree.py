@@ -14,7 +14,16 @@ import numpy as np
 
 from glug.errors import InputError
 from glug.grids.octree.linear import kernels, kernels_kept
-from glug.grids.octree.linear.build import Shape, Tiles, around, children_of, divisions, limits_of, places
+from glug.grids.octree.linear.build import (
+    Shape,
+    Tiles,
+    around,
+    cells_at,
+    children_of,
+    divisions,
+    limits_of,
+    places,
+)
 from glug.grids.octree.linear.morton import MOST_CELLS, SIDES, cells_of, keys_of
 
 MOST_LEVELS = 10
@@ -66,17 +75,18 @@ class LinearTree:
     @classmethod
     def grown(
         cls,
-        asked: Sequence[np.ndarray],
+        asked: Sequence[np.ndarray | Tiles],
         shape: Shape,
         keep: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     ) -> LinearTree:
         """The coarsest graded tree in which every cell that is asked for is a leaf or divided.
 
-        `asked` has the keys of cells for every level, counted in cells of that level; the last are roots. `keep(key,
-        level)` says which leaves are to stay: the others are absent.
+        `asked` has the keys of cells for every level, counted in cells of that level, or tiles of them; the last are
+        roots. `keep(key, level)` says which leaves are to stay: the others are absent. A box need not be whole roots,
+        if what is asked for divides those that its sides cut, and what is outside is not kept.
         """
         levels = len(asked)
-        check_tree(shape, levels)
+        check_levels(shape, levels)
         divided, roots = divisions(asked, shape)
         tiles = _tiles(divided, roots)
         counts = _counts(divided, roots, tiles)
@@ -88,7 +98,7 @@ class LinearTree:
         del counts, number
         if keep is not None:
             key, level = _kept(table, key, level, keep(key, level))
-        limits = np.stack([limits_of((shape[0] >> l, shape[1] >> l, shape[2] >> l)) for l in range(levels)])
+        limits = np.stack([limits_of(cells_at(shape, l)) for l in range(levels)])
         links = np.empty((len(key), SIDES), np.int32)
         kernels.link(table, tiles.key, tiles.level, levels, tiles.beside, tiles.below, tiles.above, limits, links)
         slots = np.full(1 << int(2 * len(tiles.key)).bit_length(), -1, np.int32)
@@ -138,16 +148,21 @@ class LinearTree:
         return self.key.nbytes + self.level.nbytes + self.links.nbytes + self.index.nbytes
 
 
-def check_tree(shape: Shape, levels: int) -> None:
+def check_levels(shape: Shape, levels: int) -> None:
     """Refuse what no tree can be."""
     if not 1 <= levels <= MOST_LEVELS:
         raise InputError(f"an octree has 1 to {MOST_LEVELS} levels, not {levels}")
+    if max(shape) >= MOST_CELLS:
+        raise InputError(f"an octree has fewer than {MOST_CELLS} cells along an axis, not {max(shape)}")
+
+
+def check_tree(shape: Shape, levels: int) -> None:
+    """Refuse what no tree of whole roots can be."""
+    check_levels(shape, levels)
     root = 1 << (levels - 1)
     if any(n % root for n in shape):
         sides = " x ".join(str(n) for n in shape)
         raise InputError(f"{levels} levels do not fit: {sides} cells are not whole numbers of roots of {root}")
-    if max(shape) >= MOST_CELLS:
-        raise InputError(f"an octree has fewer than {MOST_CELLS} cells along an axis, not {max(shape)}")
 
 
 @dataclass(frozen=True)
