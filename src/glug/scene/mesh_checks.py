@@ -84,7 +84,16 @@ def check_octree(scene: Scene) -> None:
         (solver.air != "vacuum", f"'{solver.air}' air is on the regular grid; valid with it: 'vacuum'", "solver.air"),
         (bool(solver.tiles), "affine tiles are on the regular grid", "solver.tiles"),
         (solver.pressure != "multigrid", "its pressure is solved by multigrid on the tree", "solver.pressure"),
-        (_viscous(scene), "viscosity is solved on the regular grid so far; valid: 'none'", "solver.viscosity"),
+        (
+            solver.viscosity not in ("auto", "multigrid", "none"),
+            f"'{solver.viscosity}' is not on its faces; valid with it: 'auto', 'multigrid', 'none'",
+            "solver.viscosity",
+        ),
+        (
+            any(liquid.viscosity.kind != "constant" for liquid in scene.liquids.values()),
+            "viscosity is one number in coarse cells so far",
+            "liquids.viscosity",
+        ),
         (len(scene.liquids) > 1, "it has one liquid so far", "liquids"),
         (_pulls(scene), "surface tension needs regular cells so far", "liquids.surface_tension"),
         (any(s.density is not None for s in scene.solids), "rigid bodies are on the regular grid so far", "solids"),
@@ -95,14 +104,3 @@ def check_octree(scene: Scene) -> None:
     ):
         if found:
             raise fail(f"does not go with solver.mesh = 'octree': {what}", key)
-
-
-def _viscous(scene: Scene) -> bool:
-    """Whether the liquid is so thick that a viscous solve would be made."""
-    if scene.solver.viscosity == "none":
-        return False
-    if scene.solver.viscosity != "auto":
-        return True
-    thin = THIN_LIQUID * scene.domain.dx**2 * scene.time.fps
-    laws = [(liquid.viscosity, liquid.density) for liquid in scene.liquids.values()]
-    return any(law.kind != "constant" or law.value > thin * density for law, density in laws)

@@ -173,6 +173,10 @@ BENCHES: Mapping[str, Entry] = {
         "glug.studies.bench.solves.octree_pressure",
         "projection of a deep pool on a sparse octree: iterations, core-microseconds and bytes per leaf",
     ),
+    "octree-scenes": Entry(
+        "glug.studies.bench.octree_scenes",
+        "thick liquids on octrees: seconds per stage of a step, beside Goldade 2021, Table 5.8",
+    ),
     "octree-tree": Entry(
         "glug.studies.bench.octree_tree", "the sparse linear octree: seconds and bytes per leaf, neighbours by pointers"
     ),

@@ -13,6 +13,7 @@ from glug.simulation.stages import (
     momentum,
     motion,
     octree,
+    octree_viscosity,
     solves,
     stokes,
     tension,
@@ -105,19 +106,21 @@ class Stages(tuple[Stage, ...]):
         return Stages(stage for at, stage in enumerate(self) if at not in places)
 
 
-def octree_stages() -> Stages:
+def octree_stages(setting: Setting) -> Stages:
     """The stages of a scene on a tree: its own, and those of other scenes between them."""
+    own = octree.STAGES | (octree_viscosity.STAGES if setting.viscous else {})
     names = (
-        *("time_step", "sort", "adapt", "reseed", "geometry", "free_surface", "transfer_to_grid", "forces", "pressure"),
-        *("extrapolate", "transfer_to_particles", "displace", "advect", "clock", "drain"),
+        *("time_step", "sort", "adapt", "reseed", "geometry", "free_surface", "transfer_to_grid", "forces"),
+        *(("project", "viscosity") if setting.viscous else ()),
+        *("pressure", "extrapolate", "transfer_to_particles", "displace", "advect", "clock", "drain"),
     )
-    return Stages(Stage(name, octree.STAGES.get(name) or STAGES[name]) for name in names)
+    return Stages(Stage(name, own.get(name) or STAGES[name]) for name in names)
 
 
 def stages_of(setting: Setting) -> Stages:
     """The stages that a scene has."""
     if setting.scene.solver.mesh == "octree":
-        return octree_stages()
+        return octree_stages(setting)
     problem = "two_phase" if setting.air_has_pressure else "free_surface"
     air = ("air", "bubbles") if setting.closed_air else ()
     regions = ("regions",) if setting.has_regions else ()

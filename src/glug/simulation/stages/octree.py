@@ -111,14 +111,14 @@ def transfer_to_grid(context: StepContext) -> None:
     tree.u = found.u
     met, known = octree_transfer.velocities(*outer, nominal)
     context.reached = tree.given_faces(found.reached, grid, met)
-    context.velocity = _on_window(context, found.fields, outer[0])
+    context.velocity = on_window(context, found.fields, outer[0])
     inside = tree.given_faces(mapped(lambda u: np.ones(u.shape, np.uint8), found.fields[0]), grid, known)
     for u, there in zip(context.velocity, inside):  # behind walls that coarse leaves touch
         extrapolate(u, there, 2)
     context.before = copied(context.velocity)
 
 
-def _on_window(
+def on_window(
     context: StepContext, border: Sequence[Staggered] | None = None, behind: Staggered | None = None
 ) -> Staggered:
     """The tree's velocity on the window; `border` is on the sides of the tree's box, `behind` beyond."""
@@ -128,21 +128,28 @@ def _on_window(
     return tree.given_faces(regular, context.grid, behind)
 
 
-def pressure(context: StepContext) -> None:
+def pressure(context: StepContext, name: str = "pressure") -> None:
     """Make the tree's velocity free of divergence, with what forces have changed of it."""
-    tree, setting, solver = context.tree, context.setting, context.setting.scene.solver
-    assert tree.problem is not None and context.before is not None
+    tree, setting = context.tree, context.setting
+    assert context.before is not None
     if context.forces:  # beside gravity: as the window has them
         change = mapped(np.subtract, context.velocity, context.before)
         tree.u += to_octree(tree.octree, tree.place, tree.taken_faces(change, context.grid, 0.0))
     else:
         tree.u += (context.dt * setting.gravity).astype(np.float32)[tree.place[:, 0]]
-    floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
-    limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
-    _, context.solves["pressure"] = tree.problem.project(tree.u, limits)
-    context.velocity = _on_window(context)
+    project(context, name)
     if setting.apic:
         context.before = None
+
+
+def project(context: StepContext, name: str) -> None:
+    """The projection alone: of the tree's velocity, which then goes to the window."""
+    tree, setting, solver = context.tree, context.setting, context.setting.scene.solver
+    assert tree.problem is not None
+    floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
+    limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
+    _, context.solves[name] = tree.problem.project(tree.u, limits)
+    context.velocity = on_window(context)
 
 
 def displace(context: StepContext) -> None:
@@ -171,7 +178,7 @@ def displace(context: StepContext) -> None:
     _, context.solves["displace"] = problem.project(
         tree.u, SolveLimits(DISPLACED, setting.scene.solver.max_iterations), inflow=growth
     )
-    for u, by in zip(context.velocity, _on_window(context)):
+    for u, by in zip(context.velocity, on_window(context)):
         u += by
     continue_velocity(context)
 
