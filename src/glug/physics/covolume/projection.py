@@ -19,6 +19,7 @@ from scipy import sparse
 
 from glug.grids.covolume import Covolume
 from glug.grids.kernels import join_pairs
+from glug.grids.mesh import Distance
 from glug.grids.tetrahedra.mesh import Tetrahedra
 from glug.physics.covolume import kernels
 from glug.physics.covolume.levels import multigrid
@@ -32,6 +33,7 @@ from glug.solvers.stats import SolveStats
 LEAST_OPEN = 1e-6  # of a face: less is closed
 LEAST_THETA = 1e-3
 ON_SURFACE = 1e-6  # of the distance between pressures: pressures this near to the surface are the air's
+CROSSING_STEPS = 8
 PATIENCE = 100  # iterations of multigrid
 SolverName = Literal["multigrid", "jacobi-cg", "amg", "direct"]
 
@@ -52,14 +54,16 @@ class Incidence:
 class EmbeddedGeometry:
     """Distances where tetrahedra take them: of the liquid at the pressures, of solids at the vertices.
 
-    The baselines: `solid_cells` (solids' distance at the pressures) makes cells solid or not; a surface that is not
-    `embedded` is at the faces, where ghost pressures are mirrored.
+    Where the liquid's `distance` between pressures is given, the surface is at its zero there; otherwise distances
+    count as linear. The baselines: `solid_cells` (solids' distance at the pressures) makes cells solid or not; a
+    surface that is not `embedded` is at the faces, where ghost pressures are mirrored.
     """
 
     phi: np.ndarray
     solid: np.ndarray
     solid_cells: np.ndarray | None = None
     embedded: bool = True
+    distance: Distance | None = None
 
     def surface(self, mesh: Covolume) -> np.ndarray:
         """`phi`, with pressures that are on the surface but for rounding in the air."""
@@ -79,6 +83,9 @@ class EmbeddedGeometry:
         kernels.ghost_fractions(mesh.beside, phi, LEAST_THETA, theta)
         if not self.embedded:
             theta = np.where(theta < 1.0, mirrored_fractions(mesh, phi < 0.0), theta)
+        elif self.distance is not None:
+            cut = np.flatnonzero(theta < 1.0)
+            theta[cut] = np.maximum(crossings(mesh, cut, phi, self.distance), LEAST_THETA)
         return theta
 
 
@@ -87,6 +94,27 @@ def mirrored_fractions(mesh: Covolume, wet: np.ndarray) -> np.ndarray:
     inside = np.where(wet[mesh.beside[0]], *mesh.beside)
     way = np.abs(((mesh.face_position - mesh.cell_position[inside]) * mesh.face_normal).sum(axis=1))
     return np.maximum(way / mesh.distance, LEAST_THETA)
+
+
+def crossings(mesh: Covolume, faces: np.ndarray, phi: np.ndarray, distance: Distance) -> np.ndarray:
+    """The part of the way from the wet to the dry pressure of some faces at which a distance is zero.
+
+    A surface made of particles has a distance that bends beside it: taken as linear between pressures at all heights, a
+    level surface would not be level. Regula falsi with halved ends (Illinois).
+    """
+    wet = np.where(phi[mesh.beside[0, faces]] < 0.0, mesh.beside[:, faces], mesh.beside[::-1, faces])
+    begin, way = mesh.cell_position[wet[0]], mesh.cell_position[wet[1]] - mesh.cell_position[wet[0]]
+    low, high = np.zeros(len(faces)), np.ones(len(faces))
+    at_low, at_high = phi[wet[0]], phi[wet[1]]
+    part = at_low / (at_low - at_high)
+    for _ in range(CROSSING_STEPS):
+        value = distance(begin + part[:, None] * way)
+        inside = value < 0.0
+        at_high = np.where(inside, 0.5 * at_high, value)
+        at_low = np.where(inside, value, 0.5 * at_low)
+        low, high = np.where(inside, part, low), np.where(inside, high, part)
+        part = np.clip(low + (high - low) * at_low / np.minimum(at_low - at_high, -1e-300), low, high)
+    return part
 
 
 @dataclass(frozen=True)
