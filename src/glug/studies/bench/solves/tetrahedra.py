@@ -74,7 +74,8 @@ def _parts(leaves: int, graded: bool) -> dict[str, Any]:
     other = watch("smoothed aggregation", lambda: problem.project(u.copy(), SolveLimits(TOLERANCE, 1000), "amg")[1])
     around = Surroundings(mesh, incidence.start, incidence.face, box.spacing)
     used = problem.link > 0.0
-    around.field(after, used)  # what stays with the mesh is made once
+    watch("surroundings", lambda: (around.of_vertices, around.of_cells, around.face_of, around.simplex, around.seeds))
+    around.field(after, used)  # loads kernels
     watch("reconstruction", lambda: around.field(after, used))
     return {
         "tetrahedra": len(mesh.simplices.corners),
