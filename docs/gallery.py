@@ -48,6 +48,7 @@ SHOTS = {
     "container-fill": Shot(32, 48),
     "dam-break": Shot(14, 64),
     "dam-break-2d": Shot(14, 96),
+    "dam-break-tetrahedra": Shot(14, 64),
     "float-and-sink": Shot(30, 48),
     "four-bodies": Shot(16, 48),
     "figure-on-cake": Shot(10, 48),

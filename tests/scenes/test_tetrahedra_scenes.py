@@ -79,8 +79,12 @@ def test_a_moving_solid_pushes_the_liquid():
     assert beside.any() and p.velocity[beside, 0].mean() > 0.25
 
 
-def test_the_same_bits_on_any_number_of_threads_and_after_a_restart():
-    of = scene(volumes=DROP, solver={"tetrahedra": {"levels": 2, "band": 2, "remesh": 5}})
+CARRIED = {"tetrahedra": {"levels": 2, "band": 2, "remesh": 3, "advection": "semi-lagrangian"}, "flip_ratio": 0.0}
+
+
+@pytest.mark.parametrize("solver", [{"tetrahedra": {"levels": 2, "band": 2, "remesh": 5}}, CARRIED])
+def test_the_same_bits_on_any_number_of_threads_and_after_a_restart(solver):
+    of = scene(volumes=DROP, solver=solver)
     whole = run(of, 8)
     resumed = Simulation.restore(of, run(of, 3, threads=2).checkpoint(), threads=2)
     for _ in range(5):
@@ -97,7 +101,12 @@ REFUSED = {
     "solver.pressure": {"solver": {"pressure": "ic-cg"}},
     "domain.walls": {"domain": {**BASE["domain"], "walls": "separating"}},
     "liquids": {"liquids": {"water": {"material": "water"}, "oil": {"density": 900.0, "viscosity": 0.0}}},
-    "output.fields": {"output": {"fields": True}},
+    "solids": {
+        "solids": [{"name": "cork", "shape": {"kind": "sphere", "centre": [0.5, 0.3], "radius": 0.1}, "density": 200.0}]
+    },
+    "liquids.surface_tension": {"liquids": {"water": {"material": "water", "surface_tension": 0.07}}},
+    "solver.tetrahedra.advection": {"solver": {"tetrahedra": {"advection": "semi-lagrangian"}, "flip_ratio": 0.5}},
+    "solver.tetrahedra.grading": {"solver": {"tetrahedra": {"grading": "camera"}}},
 }
 
 
@@ -105,6 +114,39 @@ REFUSED = {
 def test_what_does_not_go_with_tetrahedra_is_refused_by_its_key(key):
     with pytest.raises(SceneError, match=key.replace(".", r"\.")):
         scene(**REFUSED[key])
+
+
+def test_cells_grow_away_from_the_camera():
+    """At the left the surface has finest cells, at the right none; without a camera it has them everywhere."""
+    view = {"eye": [-0.2, 0.35, 0.0], "target": [0.5, 0.3, 0.0]}
+    finest = {}
+    for grading in ("camera", "surface"):
+        settings = {"levels": 3, "band": 2, "grading": grading}
+        levels = run(scene(camera=view, solver={"tetrahedra": settings}), 1).state.leaves
+        third = levels.shape[0] // 3
+        finest[grading] = [(part == 0).any() for part in (levels[:third], levels[-third:])]
+    assert finest == {"camera": [True, False], "surface": [True, True]}
+
+
+def test_fields_have_pressures_and_the_levels_of_cells():
+    """Hydrostatic: rho g times the depth, to a cell's."""
+    simulation = run(scene(output={"preview": False, "fields": True}), 2)
+    fields, dx = simulation.state.fields, 1.0 / 32
+    deep = int(np.argmin(np.abs(fields["corner"][1] + (np.arange(fields["p"].shape[1]) + 0.5) * dx - 0.1)))
+    middle = fields["p"].shape[0] // 2
+    assert fields["p"][middle, deep, 0] == pytest.approx(998.0 * 9.81 * 0.21, rel=0.15)
+    assert set(np.unique(fields["level"])) == {0, 1}
+
+
+@pytest.mark.parametrize("interpolation", ["refined", "barycentric"])
+@pytest.mark.parametrize("advection", ["particles", "semi-lagrangian"])
+def test_a_drop_falls_freely(interpolation, advection):
+    """Nothing is lost of a velocity that is the same everywhere."""
+    ball = [{"liquid": "water", "shape": {"kind": "sphere", "centre": [0.5, 0.4], "radius": 0.12}}]
+    settings = {"levels": 2, "band": 2, "interpolation": interpolation, "advection": advection}
+    simulation = run(scene(volumes=ball, solver={"tetrahedra": settings, "flip_ratio": 0.0}), 3)
+    speed = -simulation.state.particles.velocity[:, 1]
+    assert speed == pytest.approx(9.81 * simulation.state.time, rel=0.01)
 
 
 def test_thick_liquids_are_refused():

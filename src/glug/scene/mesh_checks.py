@@ -26,7 +26,7 @@ def check_mesh(scene: Scene) -> None:
 
 def check_tetrahedra(scene: Scene) -> None:
     """Refuse scenes whose pressure cannot be on tetrahedra."""
-    solver, densities = scene.solver, [liquid.density for liquid in scene.liquids.values()]
+    solver, densities = (scene.solver, [liquid.density for liquid in scene.liquids.values()])
     separating = "separating" in [*scene.domain.walls.values(), *(solid.walls for solid in scene.solids)]
     refusals = {
         "solver.air": (solver.air != "vacuum", f"'{solver.air}' air has pressures, of which tetrahedra have none"),
@@ -45,7 +45,16 @@ def check_tetrahedra(scene: Scene) -> None:
         "solids": (any(s.free for s in scene.solids), "bodies with a density need regular cells, not tetrahedra"),
         "liquids": (max(densities) > min(densities), "liquids on tetrahedra have one density"),
         "liquids.surface_tension": (_pulls(scene), "surface tension needs regular cells, not tetrahedra"),
-        "output.fields": (scene.output.fields, "fields are those of the regular grid; tetrahedra have their own"),
+        "solver.tetrahedra.advection": (
+            solver.tetrahedra.advection == "semi-lagrangian"
+            and (solver.transfer == "apic" or solver.flip_ratio > 0.0 or bool(scene.sources)),
+            "'semi-lagrangian' needs solver.flip_ratio = 0, particles without velocities of their own, and no sources, "
+            "whose velocities only particles bring",
+        ),
+        "solver.tetrahedra.grading": (
+            solver.tetrahedra.grading == "camera" and scene.camera is None,
+            "'camera' has cells grow with the distance to the camera, and the scene has no [camera]",
+        ),
     }
     for key, (refused, reason) in refusals.items():
         if refused:

@@ -45,6 +45,10 @@ class Tetrahedra(Model):
 
     levels: Count = Field(default=3, ge=1, le=5, description="sizes of cells; every level is twice the one before")
     band: Count = Field(default=3, ge=1, le=16, description="finest cells on either side of the surface")
+    grading: Literal["surface", "camera"] = Field(
+        default="surface",
+        description="finest all along the surface, or cells that grow with the distance to the camera",
+    )
     remesh: Count = Field(default=1, ge=0, description="steps from one mesh to the next; 0 keeps the first")
     shift: Fraction = Field(
         default=0.0, le=0.3, description="how far vertices are moved at random, over the spacing: irregular meshes"
@@ -57,6 +61,13 @@ class Tetrahedra(Model):
     )
     walls: Literal["embedded", "whole"] = Field(
         default="embedded", description="open parts of faces, or (a baseline) cells that are solid or not"
+    )
+    advection: Literal["particles", "semi-lagrangian"] = Field(
+        default="particles",
+        description="what carries velocities: particles, or (a baseline) the field of the last step",
+    )
+    interpolation: Literal["refined", "barycentric"] = Field(
+        default="refined", description="velocity between faces, cells and vertices, or (a baseline) vertices alone"
     )
 
 

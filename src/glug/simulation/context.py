@@ -15,7 +15,7 @@ import numpy as np
 
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Grid, Staggered
-from glug.grids.tetrahedra.field import Surroundings
+from glug.grids.tetrahedra.field import Surroundings, VelocityField
 from glug.physics.pressure.evenness import Evenness
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
@@ -75,6 +75,7 @@ class StepContext:
     before: Staggered | None = field(init=False)  # the velocity that particles brought, for FLIP [transfer_to_grid]
     flight: FreeFlight | None = None  # the liquid that touches nothing [weigh]
     mesh: Surroundings = field(init=False)  # of tetrahedra, where pressure is solved on them [remesh]
+    flow: VelocityField | None = None  # of the step before, where it carries velocities [remesh]
     surface_jump: Staggered | None = None  # of q across the surface, by its tension [tension]
     q: np.ndarray | None = None  # p dt / (rho dx) of all projections together [project, pressure or stokes]
     again: float = 0.0  # what particles get a second time of what forces and solves change [forces]

@@ -35,6 +35,7 @@ class State:
     bubbles: BubbleMemory = field(default_factory=BubbleMemory)  # names and rest volumes, where air is tracked
     freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells freed by the last step
     leaves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.uint8))  # levels of the mesh, if any
+    flow: np.ndarray = field(default_factory=lambda: np.zeros(0))  # velocities of that mesh's faces, if they are kept
     surface: TrackedSurface | None = None  # where it is tracked
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
     coarse: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int32))  # leaves of a tree: corner, side
@@ -45,6 +46,8 @@ class State:
         data["freed"] = self.freed
         if self.leaves.size:
             data["leaves"] = self.leaves
+        if self.flow.size:
+            data["flow"] = self.flow
         if len(self.coarse):
             data["coarse"] = self.coarse
         data["clock"] = np.array([self.time, self.emitted_to])
@@ -72,6 +75,8 @@ class State:
             state.freed = np.array(data["freed"], np.int32)
         if "leaves" in data:
             state.leaves = np.array(data["leaves"], np.uint8)
+        if "flow" in data:
+            state.flow = np.array(data["flow"], np.float64)
         if "coarse" in data:
             state.coarse = np.array(data["coarse"], np.int32)
         if "bodies.pressed" in data:

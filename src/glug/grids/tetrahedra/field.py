@@ -85,7 +85,7 @@ class Surroundings:
         sides = mesh.beside, self.simplex
         velocities = mesh.face_normal, mesh.face_position, mesh.cell_position, u, used
         vector, known = np.zeros((cells, 3)), np.zeros(cells, np.bool_)
-        vertex, found = np.zeros((len(shape.points), 3)), np.zeros(len(shape.points), np.bool_)
+        vertex, found = (np.zeros((len(shape.points), 3)), np.zeros(len(shape.points), np.bool_))
         gradient = np.empty((len(shape.corners), 9), np.float32)
         for some in (gradient[:0], gradient):
             if len(some):
@@ -120,13 +120,31 @@ class VelocityField:
 
         The field that is not `refined`, a baseline, is linear between the vertices of simplices.
         """
-        a, simplices = self.around, self.around.mesh.simplices
-        seeds, corner = a.seeds
         for axis in grid.axes:
             origin = grid.corner + grid.dx * np.array(FACES[axis])
-            mesh_of = simplices.points, simplices.corners, simplices.across, seeds, corner, a.width, a.mesh.cell_of
-            field = a.face_of, a.mesh.cell_position, self.vertex, self.face, self.cell, self.gradient, self.trusted
-            kernels.sample_component(*mesh_of, *field, refined, origin, grid.dx, axis, wanted[axis], velocity[axis])
+            kernels.sample_component(*self._given(), refined, origin, grid.dx, axis, wanted[axis], velocity[axis])
+
+    def at(self, points: np.ndarray, refined: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """The velocity at points (n, dim), and where it is that of cells that are trusted; elsewhere 0."""
+        out, known = np.zeros(points.shape), np.empty(len(points), np.bool_)
+        kernels.sample_points(*self._given(), refined, np.ascontiguousarray(points), out, known)
+        return out, known
+
+    def carried(self, points: np.ndarray, dt: float, refined: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """The velocity where what is at points now was a time dt [s] ago (midpoint rule), and where that is known."""
+        there, known = points, np.ones(len(points), bool)
+        for part in (0.5, 1.0):
+            velocity, found = self.at(there, refined)
+            there, known = points - part * dt * velocity, known & found
+        velocity, found = self.at(there, refined)
+        return velocity, known & found
+
+    def _given(self) -> tuple:
+        """What kernels that sample the field take first."""
+        a, simplices = self.around, self.around.mesh.simplices
+        mesh_of = (simplices.points, simplices.corners, simplices.across, *a.seeds, a.width, a.mesh.cell_of)
+        own = self.vertex, self.face, self.cell, self.gradient, self.trusted
+        return *mesh_of, a.face_of, a.mesh.cell_position, *own
 
 
 def from_grid(mesh: Tetrahedra, grid: Grid, velocity: Staggered) -> np.ndarray:

@@ -17,7 +17,7 @@ def inverse_of(sxx, syy, szz, sxy, syz, szx):
     """The cofactors of a symmetric matrix (xx, yy, zz, xy, yz, zx), and its determinant."""
     cxx, cxy, czx = syy * szz - syz * syz, syz * szx - sxy * szz, sxy * syz - syy * szx
     det = sxx * cxx + sxy * cxy + szx * czx
-    return cxx, sxx * szz - szx * szx, sxx * syy - sxy * sxy, cxy, sxy * szx - sxx * syz, czx, det
+    return (cxx, sxx * szz - szx * szx, sxx * syy - sxy * sxy, cxy, sxy * szx - sxx * syz, czx, det)
 
 
 @kernel(inline=True)
@@ -54,7 +54,7 @@ def fit_cells(start, face, beside, simplex, normal, face_position, position, u, 
                 t = simplex[0, f] if beside[0, f] == c else simplex[1, f]
                 if dim == 3:
                     dz = face_position[f, 2] - position[c, 2]
-                dx, dy = face_position[f, 0] - position[c, 0], face_position[f, 1] - position[c, 1]
+                dx, dy = (face_position[f, 0] - position[c, 0], face_position[f, 1] - position[c, 1])
                 along -= bent(gradient, t, dx, dy, dz, nx, ny, nz)
             sxx, syy, szz = sxx + nx * nx, syy + ny * ny, szz + nz * nz
             sxy, syz, szx = sxy + nx * ny, syz + ny * nz, szx + nz * nx
@@ -103,7 +103,7 @@ def vertex_weights(points, start, cells, position, weight):
         flat = not det > RANK * size * size * size
         x, y = points[v, 0] - mx, points[v, 1] - my
         z = points[v, 2] - mz if dim == 3 else 0.0
-        wx, wy, wz = cxx * x + cxy * y + czx * z, cxy * x + cyy * y + cyz * z, czx * x + cyz * y + czz * z
+        wx, wy, wz = (cxx * x + cxy * y + czx * z, cxy * x + cyy * y + cyz * z, czx * x + cyz * y + czz * z)
         for o in range(first, last):
             c = cells[o]
             if dim == 3:
@@ -133,7 +133,7 @@ def vertex_means(start, cells, weight, vector, known, fresh, at_vertex, found):
             c = cells[o]
             if known[c]:
                 w = weight[o] if count == last - first else 1.0 / count
-                x, y, z = x + w * vector[c, 0], y + w * vector[c, 1], z + w * vector[c, 2]
+                x, y, z = (x + w * vector[c, 0], y + w * vector[c, 1], z + w * vector[c, 2])
         at_vertex[v, 0], at_vertex[v, 1], at_vertex[v, 2] = x, y, z
 
 
@@ -153,7 +153,7 @@ def gradients(points, corners, at_vertex, found, gradient):
         cx, cy, cz = 0.0, 0.0, 1.0
         if dim == 3:
             az, bz = points[j, 2] - points[i, 2], points[k, 2] - points[i, 2]
-            cx, cy, cz = points[n, 0] - points[i, 0], points[n, 1] - points[i, 1], points[n, 2] - points[i, 2]
+            cx, cy, cz = (points[n, 0] - points[i, 0], points[n, 1] - points[i, 1], points[n, 2] - points[i, 2])
         px, py, pz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
         qx, qy, qz = cy * az - cz * ay, cz * ax - cx * az, cx * ay - cy * ax
         rx, ry, rz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
@@ -215,7 +215,7 @@ def parts_of(points, corners, p, part):
         part[1], part[2] = (px * by - py * bx) / det, (ax * py - ay * px) / det
         part[0] = 1.0 - part[1] - part[2]
         return
-    az, bz, pz = points[corners[1], 2] - points[o, 2], points[corners[2], 2] - points[o, 2], p[2] - points[o, 2]
+    az, bz, pz = (points[corners[1], 2] - points[o, 2], points[corners[2], 2] - points[o, 2], p[2] - points[o, 2])
     cx, cy = points[corners[3], 0] - points[o, 0], points[corners[3], 1] - points[o, 1]
     cz = points[corners[3], 2] - points[o, 2]
     ux, uy, uz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
@@ -370,7 +370,7 @@ def face_vectors(points, ends, beside, simplex, normal, face_position, position,
             along -= 0.5 * bent(gradient, t, x, y, z, nx, ny, nz)
         if not used[f]:
             along = 0.0
-        out[f, 0], out[f, 1], out[f, 2] = ox + along * nx, oy + along * ny, oz + along * nz
+        out[f, 0], out[f, 1], out[f, 2] = (ox + along * nx, oy + along * ny, oz + along * nz)
 
 
 @kernel(parallel=True)
@@ -405,7 +405,7 @@ def sample_component(
             for k in range(out.shape[2]):
                 if not mask[i, j, k]:
                     continue
-                p[0], p[1], p[2] = origin[0] + dx * i, origin[1] + dx * j, origin[2] + dx * k
+                p[0], p[1], p[2] = (origin[0] + dx * i, origin[1] + dx * j, origin[2] + dx * k)
                 if last < 0:
                     last = seed_of(seeds, corner, width, p, dim)
                 last = walk(points, corners, across, last, p, part)
@@ -430,6 +430,44 @@ def sample_component(
                 else:
                     linear_in(corners, last, part, at_vertex, value)
                 out[i, j, k] = value[axis]
+
+
+@kernel(parallel=True)
+def sample_points(
+    points,
+    corners,
+    across,
+    seeds,
+    corner,
+    width,
+    cell_of,
+    face_of,
+    position,
+    at_vertex,
+    at_face,
+    vector,
+    gradient,
+    trusted,
+    refined,
+    at,
+    out,
+    known,
+):
+    """out = the field at points, known where the cell there is trusted."""
+    dim = points.shape[1]
+    for n in prange(at.shape[0]):
+        part, value = np.empty(4), np.empty(3)
+        t = walk(points, corners, across, seed_of(seeds, corner, width, at[n], dim), at[n], part)
+        cell = cell_of[t]
+        known[n] = trusted[cell]
+        if not known[n]:
+            continue
+        if refined:
+            between(points, corners, t, part, face_of, position, at_vertex, at_face, vector, gradient, cell, value)
+        else:
+            linear_in(corners, t, part, at_vertex, value)
+        for a in range(dim):
+            out[n, a] = value[a]
 
 
 @kernel(inline=True)

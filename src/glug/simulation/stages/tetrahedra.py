@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from glug.errors import InputError
 from glug.grids.regular import CENTRE, NODE, mapped
-from glug.grids.tetrahedra.field import Surroundings, from_grid, values_at
-from glug.grids.tetrahedra.lattice import Box, Leaves
+from glug.grids.tetrahedra.field import Surroundings, VelocityField, from_grid, values_at
+from glug.grids.tetrahedra.lattice import STRETCH, Box, Leaves
 from glug.grids.tetrahedra.mesh import Tetrahedra
 from glug.physics.covolume.projection import CovolumeProblem, EmbeddedGeometry, Incidence, SolverName
 from glug.physics.kernels import known_faces
@@ -19,6 +20,7 @@ from glug.simulation.context import StepContext
 from glug.simulation.setting import BORDER, Setting
 from glug.simulation.stages.solves import NOISE
 from glug.simulation.stages.transfer import fastest
+from glug.simulation.state import State
 from glug.solvers.limits import SolveLimits
 
 SPACING = {2: 1.5, 3: 2.0}  # cells of the regular grid in the width of a finest leaf: about as many pressures
@@ -38,9 +40,20 @@ def remesh(context: StepContext) -> None:
     """Make the mesh anew where the surface is now, if it is time to."""
     setting, state = context.setting, context.state
     every = setting.scene.solver.tetrahedra.remesh
+    if state.flow.size:
+        context.flow = last_flow(setting, state)
     if state.leaves.size == 0 or (every and state.step % every == 0):
         state.leaves = leaves_now(context)
     context.mesh = setting.kept("tetrahedra", state.leaves, lambda: surroundings(setting, state.leaves))
+
+
+def last_flow(setting: Setting, state: State) -> VelocityField:
+    """The field of the velocities that the last step left on the faces of its mesh."""
+    last: Surroundings = setting.kept("tetrahedra", state.leaves, lambda: surroundings(setting, state.leaves))
+    if len(last.mesh.area) != len(state.flow):
+        raise InputError("the checkpoint's velocities are not those of its mesh: it is damaged")
+    known = np.isfinite(state.flow)
+    return last.field(np.where(known, state.flow, 0.0), known)
 
 
 def leaves_now(context: StepContext) -> np.ndarray:
@@ -59,7 +72,19 @@ def leaves_now(context: StepContext) -> np.ndarray:
         solid = values_at(context.solid.distance, grid, NODE, points)
         inside = solid < side_distance(setting, points) - 1e-3 * setting.dx
         near |= (inside & (np.abs(solid) < AT_SOLIDS * box.spacing)).reshape(box.shape)
-    return Leaves.balanced(np.where(near, 0, settings.levels - 1).astype(np.uint8)).level
+    finest: np.ndarray | int = 0
+    if settings.grading == "camera":
+        finest = levels_seen(setting, points).reshape(box.shape)
+    return Leaves.balanced(np.where(near, finest, settings.levels - 1).astype(np.uint8)).level
+
+
+def levels_seen(setting: Setting, points: np.ndarray) -> np.ndarray:
+    """Levels whose leaves all look as large to the camera, or smaller, as a finest one at the nearest of the points."""
+    camera = setting.scene.camera
+    assert camera is not None
+    away = np.linalg.norm(points - np.asarray(camera.eye, float)[: setting.dim], axis=1)
+    times = away / max(float(away.min()), setting.dx)
+    return np.minimum(np.floor(np.log2(np.maximum(times, 1.0))), setting.scene.solver.tetrahedra.levels - 1)
 
 
 def side_distance(setting: Setting, points: np.ndarray) -> np.ndarray:
@@ -86,29 +111,62 @@ def pressure(context: StepContext) -> None:
     mesh, solver = around.mesh, setting.scene.solver
     problem = problem_of(context)
     u = from_grid(mesh, grid, context.velocity)
+    refined = solver.tetrahedra.interpolation == "refined"
+    if context.flow is not None:
+        carry(context, context.flow, refined, u)
+        context.flow = None  # memory, for what follows
     speed = fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity))
     floor = NOISE * speed * float(mesh.area.max(initial=0.0))
     name: SolverName = "direct" if setting.dim == 2 else SOLVERS[solver.pressure]
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
-    _, context.solves["tetrahedra"] = problem.project(u, limits, name)
+    q, context.solves["tetrahedra"] = problem.project(u, limits, name)
+    if setting.scene.output.fields:
+        keep_fields(context, q)
     used = problem.link > 0.0
+    if solver.tetrahedra.advection == "semi-lagrangian":
+        context.state.flow = np.where(used, u, np.nan)
     wanted = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
     for a in grid.axes:
         known_faces(a, context.wet, context.solid.area[a], OPEN, wanted[a])
-    around.field(u, used).to_grid(grid, wanted, context.velocity)
+    around.field(u, used).to_grid(grid, wanted, context.velocity, refined)
     if context.before is not None:  # what particles brought, by the same way: FLIP asks for the difference
         before = from_grid(mesh, grid, context.before)
-        around.field(before, used).to_grid(grid, wanted, context.before)
+        around.field(before, used).to_grid(grid, wanted, context.before, refined)
+
+
+def carry(context: StepContext, flow: VelocityField, refined: bool, u: np.ndarray) -> None:
+    """Semi-Lagrangian: u = what was upstream a step ago, and what forces have added since, where that is known."""
+    mesh = context.mesh.mesh
+    assert context.before is not None
+    velocity, known = flow.carried(mesh.face_position, context.dt, refined)
+    pushed = from_grid(mesh, context.grid, tuple(v - b for v, b in zip(context.velocity, context.before)))  # type: ignore[arg-type]
+    u[known] = ((velocity * mesh.face_normal).sum(axis=1) + pushed)[known]
+
+
+def keep_fields(context: StepContext, q: np.ndarray) -> None:
+    """The pressure and the level of the leaf around the centre of every cell of the regular grid."""
+    setting, grid, around = context.setting, context.grid, context.mesh
+    box, dim = box_of(setting), setting.dim
+    points = grid.points(CENTRE).reshape(-1, 3)[:, :dim]
+    context.q = (q[around.mesh.cell_of[around.locate(points)]] / setting.dx).reshape(grid.shape)
+    place = ((points - box.corner) / (box.spacing * STRETCH[dim])).astype(int)
+    place = np.clip(place, 0, np.array(box.shape) - 1)
+    index = (*place.T, 0) if dim == 2 else tuple(place.T)
+    context.fields["level"] = context.state.leaves[index].reshape(grid.shape)
 
 
 def problem_of(context: StepContext) -> CovolumeProblem:
     """The pressure problem of this step's surface and solids."""
     setting, grid, around = context.setting, context.grid, context.mesh
     mesh, settings = around.mesh, setting.scene.solver.tetrahedra
-    phi = values_at(context.phi, grid, CENTRE, mesh.cell_position)
+
+    def distance(points: np.ndarray) -> np.ndarray:
+        return values_at(context.phi, grid, CENTRE, points)
+
+    phi = distance(mesh.cell_position)
     solid = values_at(context.solid.distance, grid, NODE, mesh.simplices.points)
     at_cells = values_at(context.solid.distance, grid, NODE, mesh.cell_position) if settings.walls == "whole" else None
-    geometry = EmbeddedGeometry(phi, solid, at_cells, settings.surface == "embedded")
+    geometry = EmbeddedGeometry(phi, solid, at_cells, settings.surface == "embedded", distance)
     opened = geometry.open_parts(mesh)
     wall = wall_velocities(context, opened)
     incidence = Incidence(around.start, around.face)
