@@ -37,9 +37,9 @@ DROP = [
 ]
 
 
-@pytest.mark.parametrize(("shift", "most"), [(0.0, 0.01), (0.2, 0.1)])
+@pytest.mark.parametrize(("shift", "most"), [(0.0, 0.01), (0.2, 0.05)])
 def test_a_tank_stays_at_rest(shift, most):
-    """[m/s]; gravity adds 0.4 m/s a step. On irregular meshes ripples of a surface made of particles drive some."""
+    """[m/s]; gravity adds 0.4 m/s a step, and the regular grid has 0.028. Ripples of particles drive some."""
     simulation = Simulation(scene(solver={"tetrahedra": {"levels": 2, "band": 2, "shift": shift}}))
     assert max(simulation.step_once().max_speed for _ in range(40)) < most
 
