@@ -28,5 +28,5 @@ def test_nothing_grows(tmp_path):
     assert report["steps"] > 10 and report["mean_bubbles"] > 0.5  # something went on
     assert report["unconverged"] == 0
     assert report["worst_balance"] < 1e-6
-    assert abs(report["mean_surface"]) < 0.01  # minutes of much spray are a little more
+    assert report["worst_surface"] < 0.01
     assert report["memory_growth_MB_per_hour"] < MOST_GROWTH or MINUTES < LEAST
