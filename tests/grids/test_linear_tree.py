@@ -191,3 +191,16 @@ def test_a_box_that_is_not_whole_roots_ends_where_it_does():
     end = tree.corner[:, 0] + tree.size
     assert (tree.links[end == 12, 1] == OUTSIDE).all() and (end <= 12).all()
     assert not (tree.links == ABSENT).any()
+
+
+def test_a_smaller_box_has_the_same_leaves():
+    """Leaves far from the corner of a huge box keep numbers, links and neighbours, and the box ends beyond them."""
+    corner, shape = np.array([1024 + 64, 512 + 64, (1 << 19) + 64]), (1 << 20, 1 << 20, 1 << 20)
+    cells = corner + np.random.default_rng(3).integers(0, 48, (40, 3))
+    tree = LinearTree.grown([keys_of(cells), np.zeros(0, np.int64), np.unique(keys_of(cells >> 2))], shape)
+    small, base = tree.cropped()
+    assert max(small.shape) <= 128 + 4
+    assert (small.corner + base == tree.corner).all()
+    assert (np.diff(small.key) > 0).all()
+    assert (small.leaf_of(cells - base) == tree.leaf_of(cells)).all()
+    assert (small.corner + small.size[:, None] <= small.shape).all()

@@ -117,6 +117,27 @@ class LinearTree:
     def __len__(self) -> int:
         return len(self.key)
 
+    def cropped(self) -> tuple[LinearTree, np.ndarray]:
+        """The same leaves in a smaller box, and its lower corner (3,) in finest cells.
+
+        Bits that all keys have in common are dropped, axis by axis, so that leaves keep their numbers and links.
+        """
+        if len(self) == 0:
+            return self, np.zeros(3, np.int64)
+        top, tile = self.levels - 1, 3
+        low, high = self.corner.min(axis=0), self.corner.max(axis=0)
+        bits = np.array([max(int(a ^ b).bit_length(), top + tile) for a, b in zip(low, high)])
+        base = (low >> bits) << bits
+        room = (((high >> top) + 2) << top) - base  # a root more: what ends inside the old box does not end at a side
+        nx, ny, nz = (int(n) for n in np.minimum(room, np.array(self.shape) - base))
+        index, size = self.index, tile + self.index.level.astype(np.int64)[:, None]
+        tiles = keys_of(cells_of(index.key) - (base >> size))
+        slots = np.full_like(index.slots, -1)
+        kernels.fill_slots(tiles, index.level, slots)
+        key = keys_of(self.corner - base)
+        index = TileIndex(tiles, index.level, index.table, slots)
+        return LinearTree((nx, ny, nz), self.levels, key, self.level, self.links, index), base
+
     @cached_property
     def corner(self) -> np.ndarray:
         """Lower corners (n, 3) int64."""
