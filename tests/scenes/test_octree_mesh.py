@@ -1,5 +1,6 @@
 """Scenes on an octree: with one level the regular path, at rest as still, a drop that falls alike, nothing lost."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -7,16 +8,25 @@ import pytest
 
 import glug
 from glug.errors import InputError
+from glug.geometry.sampled import SampledDistance
 from glug.scene import load
+from glug.simulation.forecast import estimate, forecast
 from glug.simulation.setting import Setting
 from glug.simulation.stages import stages_of
 
 N = 32
+MESHES = ("regular", "octree")
 POOL = {"shape": {"kind": "box", "lower": [0, 0, 0], "upper": [1, 0.7, 1]}, "liquid": "water"}
 DROP = {
     "shape": {"kind": "sphere", "centre": [0.5, 0.85, 0.5], "radius": 0.1},
     "liquid": "water",
     "velocity": [0.0, -1.0, 0.0],
+}
+
+PADDLE = {
+    "name": "paddle",
+    "shape": {"kind": "box", "lower": [0.1, 0.1, 0.1], "upper": [0.2, 0.2, 0.2]},
+    "motion": {"kind": "linear", "velocity": [1.0, 0.0, 0.0]},
 }
 
 
@@ -68,8 +78,8 @@ def test_resting_water_rests_as_on_the_regular_grid():
         simulation = glug.Simulation(tank(mesh))
         energy[mesh] = [simulation.step_once().liquid.kinetic for _ in range(12)]
     assert np.mean(energy["octree"]) < 1.2 * np.mean(energy["regular"])
-    assert len(simulation.state.coarse) > 100
-    assert simulation.state.coarse[:, 3].max() >= 4
+    volume = simulation.state.particles.volume[:, 0] / simulation.setting.particle_volume
+    assert (volume > 100.0).any()  # particles of the third size
 
 
 @pytest.mark.slow
@@ -89,10 +99,100 @@ def test_a_drop_falls_as_on_the_regular_grid():
     assert octree.liquid.mass == pytest.approx(regular.liquid.mass, rel=1e-6)
     assert octree.liquid_volume == pytest.approx(regular.liquid_volume, rel=0.005)
     assert octree.particles < 0.9 * regular.particles
-    depth = runs["octree"].frame().distance.values
-    fallen = [run.frame().distance.values < 0.0 for run in runs.values()]
+    frames = {mesh: run.frame() for mesh, run in runs.items()}
+    fallen = [liquid_at_centres(frame.distance) for frame in frames.values()]
     assert (fallen[0] ^ fallen[1]).sum() < 0.01 * fallen[0].sum()
-    assert depth.min() < -3.0 / N  # deep where particles are few
+    assert frames["octree"].distance.values.min() < -3.0 / N  # deep where particles are few
+
+
+def liquid_at_centres(distance: SampledDistance) -> np.ndarray:
+    """Where the middles of halved cells are in the liquid; there is air where nothing is sampled."""
+    first = np.round((0.25 / N - np.array(distance.corner)) / distance.spacing).astype(int)
+    assert np.allclose(distance.corner + first * distance.spacing, 0.25 / N, atol=1e-5)
+    assert (first >= 0).all()
+    sampled = distance.values[tuple(slice(n, n + 2 * N) for n in first)] < 0.0
+    return np.pad(sampled, [(0, 2 * N - n) for n in sampled.shape])
+
+
+def test_the_surface_is_closed_and_holds_the_liquid():
+    """Bricks meet, and walls along coarse leaves are covered: the mesh holds what volumes were filled."""
+    scene = tank("octree", POOL, DROP) | {"domain": {"size": [1, 1, 1], "resolution": 72}}
+    surface = glug.Simulation(scene).frame().surface
+    assert surface.volume() == pytest.approx(0.7 + 4.0 / 3.0 * np.pi * 0.1**3, rel=1e-3)
+    drop = surface.vertices[:, 1] > 0.725  # below it is the pool
+    assert np.abs(surface.velocities[drop] - [0.0, -1.0, 0.0]).max() < 1e-3
+    edges = np.sort(
+        surface.triangles[drop[surface.triangles].all(axis=1)][:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1
+    )
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()  # where bricks meet, too
+
+
+def test_particles_begin_as_large_as_their_leaves():
+    regular, octree = (glug.Simulation(tank(mesh, POOL, DROP)).state.particles for mesh in MESHES)
+    assert len(octree) < 0.5 * len(regular)
+    assert octree.volume.sum(dtype=float) == pytest.approx(regular.volume.sum(dtype=float), rel=1e-6)
+    centre = [(p.position * p.volume).sum(axis=0, dtype=float) / p.volume.sum(dtype=float) for p in (regular, octree)]
+    assert np.abs(centre[0] - centre[1]).max() < 1e-3
+
+
+def test_what_a_scene_needs_is_said_before_it_runs():
+    scene = load(tank("octree", POOL, DROP))
+    needs, stats = estimate(scene), stepped(scene, 1).steps[-1]
+    assert needs["cells"] == pytest.approx(stats.cells, rel=0.05)
+    assert needs["particles"] == pytest.approx(stats.particles, rel=0.1)
+    assert "leaves" in forecast(scene).text()
+
+
+def test_a_domain_that_is_not_whole_roots_holds_its_water():
+    """Leaves end at walls, wherever those are: 27 cells across, and 25.6, where walls cut finest ones."""
+    for size in ([27 / 32, 1, 1], [0.8, 1, 0.8]):
+        pool = {"shape": {"kind": "box", "lower": [0, 0, 0], "upper": [size[0], 0.7, size[2]]}, "liquid": "water"}
+        scene = tank("octree", pool) | {"domain": {"size": size, "resolution": N}}
+        simulation = stepped(scene, 3)
+        stats = simulation.steps[-1]
+        assert stats.liquid_volume == pytest.approx(0.7 * size[0] * size[2], rel=0.01)
+        assert stats.max_speed < 0.02  # at rest: a leak would fall at g dt = 0.2
+
+
+@pytest.mark.parametrize("domain", [64, 1024])
+def test_a_step_takes_no_memory_for_the_domain(domain):
+    """The same water in a corner of a small and of a huge domain: as many leaves and bytes."""
+    block = {"shape": {"kind": "box", "lower": [0, 0, 0], "upper": [24 / domain] * 3}, "liquid": "water"}
+    scene = tank("octree", block) | {"domain": {"size": [1, 1, 1], "resolution": domain}}
+    simulation = glug.Simulation(scene)
+    simulation.step_once()
+    tracemalloc.start()
+    stats = simulation.step_once()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert stats.cells < 60_000
+    assert peak < 60e6  # an array of the larger domain's cells would have gigabytes
+
+
+def test_a_paddle_pushes_water_as_on_the_regular_grid():
+    runs = [stepped(tank(mesh, solids=[PADDLE]), 6).steps[-1] for mesh in MESHES]
+    still = stepped(tank("octree"), 6).steps[-1]
+    assert runs[1].liquid.kinetic == pytest.approx(runs[0].liquid.kinetic, rel=0.02)
+    assert runs[1].liquid.momentum[0] == pytest.approx(runs[0].liquid.momentum[0], rel=0.02, abs=0.01)
+    assert runs[1].liquid.kinetic > 10.0 * still.liquid.kinetic
+
+
+def test_a_sphere_is_drawn_through_water_as_on_the_regular_grid():
+    """It begins and ends below the surface, in deep water: momentum, energy and level are those of the regular grid."""
+    sphere = {
+        "name": "sphere",
+        "shape": {"kind": "sphere", "centre": [0.3, 0.35, 0.5], "radius": 0.12},
+        "motion": {"kind": "linear", "velocity": [0.8, 0.0, 0.0]},
+    }
+    runs = [stepped(tank(mesh, solids=[sphere]), 12) for mesh in MESHES]
+    regular, octree = (run.steps[-1] for run in runs)
+    assert octree.time == regular.time
+    assert octree.liquid.kinetic == pytest.approx(regular.liquid.kinetic, rel=0.03)
+    assert octree.liquid_volume == pytest.approx(regular.liquid_volume, rel=0.005)
+    assert octree.particles < regular.particles
+    for run in runs:  # nobody is inside
+        p, (solid,) = run.state.particles, run.setting.solids
+        assert solid.distance(p.position.astype(float), run.state.time).min() > -1e-3 / N
 
 
 def test_adapting_keeps_mass_and_momentum_and_hardly_any_energy_is_lost():
@@ -138,20 +238,14 @@ def test_the_stages_of_a_tree_are_its_own():
     assert "adapt" in names and "keep_momentum" not in names
 
 
-PADDLE = {
-    "name": "paddle",
-    "shape": {"kind": "box", "lower": [0.1, 0.1, 0.1], "upper": [0.2, 0.2, 0.2]},
-    "motion": {"kind": "linear", "velocity": [0.1, 0.0, 0.0]},
-}
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"refine.band": 3}, "refine.band.*at least 4, got 3"),
         ({"refine.levels": 7}, "refine.levels: 7 levels do not fit"),
         ({"refine.levels": 9}, "refine.levels"),
-        ({"solids": [PADDLE]}, "solids that move"),
+        ({"solids": [{"name": "cork", "shape": PADDLE["shape"], "density": 500.0}]}, "rigid bodies"),
+        ({"solids": [PADDLE], "liquids.water.viscosity": 100.0}, "solids that move"),
         ({"domain.resolution": 2_200_000}, "domain.resolution"),
         ({"solver.air": "constraint"}, "solver.air.*'vacuum'"),
         ({"solver.tiles": 16}, "solver.tiles"),

@@ -38,6 +38,24 @@ def extract(distance: SampledDistance, depth: float | None = None) -> tuple[np.n
     return (vertices * scale + corner).astype(np.float32), triangles.astype(np.int32)
 
 
+def extract_cells(values: np.ndarray, own: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3), in samples, and triangles of the cubes whose lowest sample is one's `own` (bool); not capped."""
+    none = np.empty((0, 3), np.float32), np.empty((0, 3), np.int32)
+    mask = np.zeros_like(own)
+    mask[1:, 1:, 1:] = own[:-1, :-1, :-1]  # cubes go by their highest sample there
+    if not (mask.any() and values.min() < 0.0 < values.max()):
+        return none
+    from skimage.measure import marching_cubes
+
+    try:
+        vertices, triangles, _, _ = marching_cubes(
+            _off_level(values.copy(), h), 0.0, gradient_direction="descent", mask=mask
+        )
+    except RuntimeError:  # the level passes none of them
+        return none
+    return vertices, triangles
+
+
 def surface_mesh(
     distance: SampledDistance,
     velocity_at: Callable[[np.ndarray], np.ndarray],
@@ -53,8 +71,11 @@ def surface_mesh(
 
 def _capped(values: np.ndarray, h: float) -> np.ndarray:
     """`values` inside one more layer of samples outside the liquid; exact zeros count as outside."""
-    capped = np.pad(values, 1, constant_values=np.float32(h))
-    # A sample on the level gives triangles without area and, where sheets meet, edges of four triangles.
+    return _off_level(np.pad(values, 1, constant_values=np.float32(h)), h)
+
+
+def _off_level(values: np.ndarray, h: float) -> np.ndarray:
+    """In place: a sample on the level gives triangles without area and, where sheets meet, edges of four triangles."""
     tiny = np.float32(1e-5 * h)
-    np.copyto(capped, tiny, where=np.abs(capped) < tiny)
-    return capped
+    np.copyto(values, tiny, where=np.abs(values) < tiny)
+    return values

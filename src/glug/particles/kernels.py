@@ -380,14 +380,16 @@ def leave_solids(position, corner, inverse, nodes, margin, lower, upper, near):
 
 
 @kernel
-def crowded_pairs(volume, start, most, kept, absorbed, share):
-    """In cells with more than `most` particles, pair the surplus with earlier ones; their volume moves there.
+def crowded_pairs(volume, start, band, most, kept, absorbed, share):
+    """Pair what cells with a band that is not negative have beyond `most` with earlier ones, which get its volume.
 
     `share` is the absorbed particle's part of the pair's volume, in the order of the pairs. Returns their number;
     it stops when the outputs are full.
     """
-    count = 0
+    count, flat = 0, band.ravel()
     for c in range(start.size - 2):
+        if flat[c] < 0:
+            continue
         surplus = start[c + 1] - start[c] - most
         for e in range(surplus):
             if count == kept.size:

@@ -44,13 +44,12 @@ def corner_of(n, key, out):
 def shares(low, size, place, weight, first):
     """Of a particle in a leaf: weights (3, 2, 2) along (lower, upper) and across (nearer pair), and where pairs begin.
 
-    weight[a, 0] is between the faces of axis a, weight[a, 1] between the samples of other axes, which go on half a leaf
-    behind walls.
+    weight[a, 0] is between the faces of axis a, beyond which nothing is left a leaf behind a wall; weight[a, 1] between
+    the samples of other axes, which go on half a leaf behind walls.
     """
     for a in range(3):
         f = (place[a] - low[a]) / size
-        along = min(max(f, ZERO), ONE)
-        weight[a, 0, 1], weight[a, 0, 0] = along, ONE - along
+        weight[a, 0, 0], weight[a, 0, 1] = max(ONE - abs(f), ZERO), max(ONE - abs(ONE - f), ZERO)
         first[a] = 0 if f < HALF else 1
         across = min(max(f + HALF if f < HALF else f - HALF, ZERO), ONE)
         weight[a, 1, 1], weight[a, 1, 0] = across, ONE - across
@@ -265,3 +264,26 @@ def advect(
                     part += 1
                 for a in range(3):
                     position[o, a] += (place[a] - begin[a]) / inverse
+
+
+# -- windows ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def particles_in_window(leaf, level, start, first, order):
+    """The particles of a window's finest leaves, cell by cell, and the first of every cell. Returns their number.
+
+    With no room in `order` it only counts.
+    """
+    flat, count = leaf.ravel(), 0
+    for c in range(flat.size):
+        first[c] = count
+        n = flat[c]
+        if n >= 0 and level[n] == 0:
+            for o in range(start[n], start[n + 1]):
+                if count < order.size:
+                    order[count] = o
+                count += 1
+    first[flat.size] = count
+    first[flat.size + 1] = count
+    return count

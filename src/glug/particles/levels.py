@@ -11,13 +11,14 @@ import numpy as np
 
 from glug.particles.storage import Particles
 
+MOST_LEVELS = 10
 OCTANTS = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
 
 
 def level_of(volume: np.ndarray, nominal: float) -> np.ndarray:
     """The level (n,) int64 of particles by their volume (n, 1); `nominal` is that of a finest one."""
-    size = np.log2(np.maximum(volume[:, 0].astype(np.float64), 1e-30) / nominal) / 3.0
-    return np.maximum(np.round(size), 0.0).astype(np.int64)
+    ends = (nominal * 8.0 ** (np.arange(MOST_LEVELS) + 0.5)).astype(np.float32)
+    return np.searchsorted(ends, volume[:, 0], side="right")
 
 
 def split(p: Particles, rows: np.ndarray, dx: float, nominal: float) -> None:

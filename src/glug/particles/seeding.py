@@ -5,7 +5,7 @@ number of particles per cell. The random numbers are a hash of the seed and the 
 places for any order of work.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,9 +63,20 @@ class Lattice:
         for i in range(0, int(counts[0]), rows):
             axes = [low[0] + np.arange(i, min(i + rows, counts[0])), low[1] + np.arange(counts[1])]
             axes.append(low[2] + np.arange(counts[2]))
-            index = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-            random = np.stack([hashed(index, 3 * self.seed + a) for a in range(3)], axis=1)
-            yield self._in_plane(self.origin + self.spacing * (index + 0.5 + width * (random - 0.5)))
+            yield self._random(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3), width)
+
+    def points_in(self, cells: np.ndarray, width: float) -> Iterator[np.ndarray]:
+        """The same of the parts of cells (n, 3), whole cells of the lattice."""
+        m = max(1, round(self.per_cell ** (1.0 / self.dim)))
+        parts = np.indices((m,) * 3).reshape(3, -1).T
+        rows = max(1, CHUNK // len(parts))
+        for i in range(0, len(cells), rows):
+            yield self._random((m * cells[i : i + rows, None, :] + parts).reshape(-1, 3), width)
+
+    def _random(self, index: np.ndarray, width: float) -> np.ndarray:
+        """The points of parts (n, 3) by their numbers."""
+        random = np.stack([hashed(index, 3 * self.seed + a) for a in range(3)], axis=1)
+        return self._in_plane(self.origin + self.spacing * (index + 0.5 + width * (random - 0.5)))
 
     def middles(self, points: np.ndarray) -> np.ndarray:
         """The middles of the parts that points are in."""
@@ -89,14 +100,19 @@ def seed_region(distance: Distance, lower: np.ndarray, upper: np.ndarray, lattic
 def fill_region(
     distance: Distance, lower: np.ndarray, upper: np.ndarray, lattice: Lattice
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Particles that fill the region where `distance` is negative, and the share of a whole part that each has.
+    """Particles that fill the region where `distance` is negative, and the share of a whole part that each has."""
+    return fill_parts(distance, lattice.points(lower - lattice.spacing, upper + lattice.spacing, JITTER), lattice)
+
+
+def fill_parts(distance: Distance, parts: Iterable[np.ndarray], lattice: Lattice) -> tuple[np.ndarray, np.ndarray]:
+    """The same in parts of a lattice, by the random points of each.
 
     A part that the surface cuts gets a particle in the middle of its inner side with that side's volume, so that
     a flat surface at any height begins flat.
     """
     spacing = lattice.spacing
     points, shares = [np.zeros((0, 3))], [np.zeros(0)]
-    for jitter in lattice.points(lower - spacing, upper + spacing, JITTER):
+    for jitter in parts:
         centre = lattice.middles(jitter)
         depth = -distance(centre) / spacing
         whole = depth >= 0.5
@@ -147,12 +163,12 @@ def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: in
     p = particles
     room = len(p) // 2 + 1
     kept, absorbed, share = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
-    merged = kernels.crowded_pairs(p.volume, p.start, most, kept, absorbed, share)
+    merged = kernels.crowded_pairs(p.volume, p.start, band, most, kept, absorbed, share)
     if merged:
         for name, values in p.attributes.items():
             if name != "volume" and name not in p.INTEGERS:
                 kernels.blend_pairs(values, kept[:merged], absorbed[:merged], share[:merged])
-    found = np.empty(grid.cells, np.int32)
+    found = np.empty(band.size, np.int32)
     count = kernels.sparse_cells(p.start, band, least, found)
     if count:
         _split(p, grid, found[:count], seed)

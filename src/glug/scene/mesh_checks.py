@@ -61,6 +61,22 @@ def check_tetrahedra(scene: Scene) -> None:
             raise fail(reason, key)
 
 
+def is_viscous(scene: Scene, thickness: float) -> bool:
+    """Whether viscosity is solved for at all, in a liquid with mu / (rho dx^2 fps) = `thickness`."""
+    choice = scene.solver.viscosity
+    return choice != "none" and thickness > (THIN_LIQUID if choice == "auto" else 0.0)
+
+
+def _thickness(scene: Scene) -> float:
+    """The largest mu / (rho dx^2 fps) of its liquids with one viscosity."""
+    per_second = scene.domain.dx**2 * scene.time.fps
+    found = [0.0]
+    for liquid in scene.liquids.values():
+        if liquid.viscosity.kind == "constant":
+            found.append(liquid.viscosity.value / (liquid.density * per_second))
+    return max(found)
+
+
 def _pulls(scene: Scene) -> bool:
     """Whether a liquid has surface tension."""
     return any(liquid.surface_tension > 0.0 for liquid in scene.liquids.values())
@@ -106,7 +122,11 @@ def check_octree(scene: Scene) -> None:
         (len(scene.liquids) > 1, "it has one liquid so far", "liquids"),
         (_pulls(scene), "surface tension needs regular cells so far", "liquids.surface_tension"),
         (any(s.density is not None for s in scene.solids), "rigid bodies are on the regular grid so far", "solids"),
-        (any(s.moving for s in scene.solids), "solids that move are on the regular grid so far", "solids"),
+        (
+            any(s.moving for s in scene.solids) and is_viscous(scene, _thickness(scene)),
+            "solids that move do not drag viscous liquid so far",
+            "solids",
+        ),
         ("separating" in separating, "its walls do not let go so far", "solver.mesh"),
         (scene.heat is not None, "heat is exchanged on the regular grid so far", "heat"),
         (scene.output.fields, "fields are those of the regular grid so far", "output.fields"),

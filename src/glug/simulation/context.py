@@ -27,8 +27,8 @@ from glug.simulation.state import State
 from glug.solvers.stats import SolveStats
 
 if TYPE_CHECKING:
+    from glug.simulation.octree.tree import StepTree
     from glug.simulation.stages.momentum import FreeFlight
-    from glug.simulation.stages.tree import StepTree
 
 Force = Callable[[np.ndarray, float], np.ndarray]
 """The acceleration (n, 3) [m/s2] of liquid at points (n, 3) [m] and a time [s]."""
@@ -95,6 +95,11 @@ class StepContext:
     def acting(self) -> float:
         """The time [s] that forces and solves act where a path begins: all of the step, unless they act `again`."""
         return self.dt / (1.0 + self.again)
+
+    @property
+    def cells(self) -> int:
+        """Of the window, or leaves of the tree."""
+        return len(self.tree.tree) if hasattr(self, "tree") else self.grid.cells
 
     def forget(self, *names: str) -> None:
         """Give fields back, for the memory that they take."""

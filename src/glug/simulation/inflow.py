@@ -1,13 +1,15 @@
 """Liquid that comes and goes: initial volumes, sources, sinks, open sides."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from glug.particles.seeding import Lattice, fill_region, seed_region
+from glug.particles.seeding import Distance, Lattice, fill_region, seed_region
 from glug.particles.storage import Particles
-from glug.scene.bodies import Solid
+from glug.scene.bodies import Solid, Volume
 from glug.scene.schema import SIDES
 from glug.scene.shapes.transform import moved_bounds
 from glug.simulation.setting import Setting
@@ -16,8 +18,16 @@ from glug.simulation.state import State
 WAYS_OUT = (*SIDES, "sinks")
 
 
-def initial_state(setting: Setting) -> State:
-    """The scene at time zero: its volumes filled with particles."""
+Fill = Callable[[Volume, Distance], tuple[np.ndarray, np.ndarray]]
+
+
+def initial_state(setting: Setting, fill: Fill | None = None) -> State:
+    """The scene at time zero: its volumes filled with particles.
+
+    fill  gives the places of particles in a volume, where a distance is negative, and their sizes over a whole one's;
+          equal ones when None
+    """
+    fill = fill or partial(_fill_equally, setting)
     particles = Particles.empty(setting.particle_names)
     scene = setting.scene
     lower, upper = scene.domain.lower, scene.domain.upper
@@ -33,19 +43,20 @@ def initial_state(setting: Setting) -> State:
                 np.maximum(d, -other.shape.distance(points), out=d)
             return d
 
-        box = volume.shape.bounds()
-        points, shares = fill_region(
-            distance,
-            np.maximum(box[0], lower),
-            np.minimum(box[1], upper),
-            Lattice(lower, setting.dx, setting.per_cell, setting.dim, scene.seed),
-        )
+        points, shares = fill(volume, distance)
         inside = _admissible(setting, points, setting.solids, 0.0)
         _add(setting, particles, points[inside], volume.liquid, volume.velocity_at, shares[inside])
     bodies = [description.begin() for description in setting.bodies]
     pressed = np.zeros((len(bodies), 3 if setting.dim == 2 else 6))
     contact = setting.contact.begin(bodies) if setting.contact is not None else np.zeros(0)
     return State(particles, bodies=bodies, pressed=pressed, contact=contact)
+
+
+def _fill_equally(setting: Setting, volume: Volume, distance: Distance) -> tuple[np.ndarray, np.ndarray]:
+    lower, upper = setting.scene.domain.lower, setting.scene.domain.upper
+    box = volume.shape.bounds()
+    lattice = Lattice(lower, setting.dx, setting.per_cell, setting.dim, setting.scene.seed)
+    return fill_region(distance, np.maximum(box[0], lower), np.minimum(box[1], upper), lattice)
 
 
 def pour(setting: Setting, state: State, dt: float) -> list[tuple[Particles, Particles]]:

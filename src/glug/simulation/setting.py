@@ -16,7 +16,7 @@ from glug.grids.regular import Grid
 from glug.physics.tension.pressure import capillary_step
 from glug.scene import Scene
 from glug.scene.bodies import Solid
-from glug.scene.mesh_checks import THIN_LIQUID
+from glug.scene.mesh_checks import is_viscous
 from glug.scene.motions.free import FreeMotion
 from glug.scene.schema import SIDES
 from glug.simulation.bodies.contact import Contact
@@ -64,8 +64,7 @@ class Setting:
         self.moving = any(s.moving for s in self.solids)
         self.viscosity = self._thickest()
         number = self.viscosity / (self.density * self.dx**2 * self.scene.time.fps)
-        choice = self.scene.solver.viscosity
-        self.viscous = choice != "none" and number > (THIN_LIQUID if choice == "auto" else 0.0)
+        self.viscous = is_viscous(self.scene, number)
         transfer = self.scene.solver.transfer
         self.tensions = [liquid.surface_tension for liquid in self.scene.liquids.values()]
         self.tension = max(self.tensions)

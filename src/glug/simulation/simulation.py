@@ -10,8 +10,7 @@ from glug.allocation import keep_memory
 from glug.errors import InputError
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.liquid import cut_solid, liquid_distance
-from glug.geometry.sampled import SurfaceMesh
-from glug.geometry.solids.full import full_cells, nodes_around, sink_full
+from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import surface_mesh
 from glug.geometry.tracking.sampling import surface_distance
 from glug.grids.extrapolate import extrapolate
@@ -21,6 +20,8 @@ from glug.scene import Scene, load
 from glug.simulation.context import Force
 from glug.simulation.frame import BodyPose, Frame, StepStats
 from glug.simulation.inflow import initial_state
+from glug.simulation.octree.frame import TreeFrame
+from glug.simulation.octree.seeding import begun_tree, seed_leaves
 from glug.simulation.setting import Setting
 from glug.simulation.stages import Stage, Stages, stages_of
 from glug.simulation.stages.tracking import begin
@@ -56,7 +57,7 @@ class Simulation:
         usual = stages_of(self.setting)
         self.stages = usual if stages is None else changed(usual, stages)
         self.forces = tuple(forces)
-        self.state = initial_state(self.setting) if state is None else state
+        self.state = begun(self.setting) if state is None else state
         if self.state.surface is None and self.scene.surface.tracking == "mesh":
             self.state.surface = begin(self.setting, self.state)
         self.steps: list[StepStats] = []  # since the last frame
@@ -109,29 +110,19 @@ class Simulation:
         state, refine = self.state, self.scene.surface.resolution
         if state.surface is not None:
             return surface_distance(state.surface.vertices, state.surface.triangles, grid, solid, refine)
-        particles = state.particles
-        full = full_cells(state.coarse, grid) if len(state.coarse) else None
-        phi = liquid_distance(
-            particles.position,
-            particles.volume,
-            particles.start,
-            grid,
-            solid if full is None else nodes_around(solid, full, grid.dx),
-            refine,
-            self.scene.surface.smoothing,
-        )
-        if full is not None:
-            sink_full(phi, full, grid.dx, refine)
-        return phi
+        p, smoothing = state.particles, self.scene.surface.smoothing
+        return liquid_distance(p.position, p.volume, p.start, grid, solid, refine, smoothing)
 
-    def _frame(self) -> Frame:
+    def _surface(self) -> tuple[SurfaceMesh, SampledDistance]:
+        """The liquid's surface and its distance."""
         setting, state = self.setting, self.state
+        if self.scene.solver.mesh == "octree":
+            return TreeFrame(setting, state).sampled()
         particles = state.particles
         grid = setting.window(particles.position, state.bodies)
         particles.sort(grid)
         solid = setting.solid_field(grid, state.time, state.bodies)
         refine = self.scene.surface.resolution
-        tracked = state.surface
         phi = self._liquid_distance(grid, solid.distance)
         distance = cut_solid(phi, grid, solid.distance, refine)
         velocity, reached = transfer.to_grid(particles, grid, setting.particle_volume)
@@ -139,22 +130,34 @@ class Simulation:
         def velocity_at(points: np.ndarray) -> np.ndarray:
             return sample_velocity(grid, velocity, reached, points)
 
-        if tracked is not None:
-            vertices = tracked.vertices.astype(np.float32)
-            surface = SurfaceMesh(vertices, tracked.triangles, velocity_at(vertices))
-        else:
-            surface = surface_mesh(distance, velocity_at, depth=setting.dx)
+        if state.surface is not None:
+            vertices = state.surface.vertices.astype(np.float32)
+            return SurfaceMesh(vertices, state.surface.triangles, velocity_at(vertices)), distance
+        return surface_mesh(distance, velocity_at, depth=setting.dx), distance
+
+    def _frame(self) -> Frame:
+        setting, state = self.setting, self.state
+        surface, distance = self._surface()
         poses = [s for s in setting.solids_with(state.bodies) if s.moving]
+        stored = state.particles.attributes.items()
         return Frame(
             index=state.frame,
             time=state.time,
             surface=surface,
-            particles={n: a[:, 0] if a.shape[1] == 1 else a for n, a in particles.attributes.items() if n != "affine"},
+            particles={n: a[:, 0] if a.shape[1] == 1 else a for n, a in stored if n != "affine"},
             distance=distance,
             bodies=[BodyPose(s.name, *s.motion.pose(state.time)) for s in poses],
             stats=list(self.steps),
             fields=dict(state.fields),
         )
+
+
+def begun(setting: Setting) -> State:
+    """The scene at time zero: on an octree with particles as large as its leaves."""
+    if setting.scene.solver.mesh != "octree" or setting.scene.refine.levels == 1 or not setting.scene.volumes:
+        return initial_state(setting)
+    step = begun_tree(setting)
+    return initial_state(setting, lambda _, distance: seed_leaves(setting, step, distance))
 
 
 def changed(usual: Stages, change: Callable[[Stages], Iterable[Stage]]) -> Stages:

@@ -38,7 +38,6 @@ class State:
     flow: np.ndarray = field(default_factory=lambda: np.zeros(0))  # velocities of that mesh's faces, if they are kept
     surface: TrackedSurface | None = None  # where it is tracked
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
-    coarse: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int32))  # leaves of a tree: corner, side
 
     def save(self) -> dict[str, np.ndarray]:
         """Arrays from which `restore` makes the same state again."""
@@ -48,8 +47,6 @@ class State:
             data["leaves"] = self.leaves
         if self.flow.size:
             data["flow"] = self.flow
-        if len(self.coarse):
-            data["coarse"] = self.coarse
         data["clock"] = np.array([self.time, self.emitted_to])
         if self.bodies:
             for name in BODY_ARRAYS:
@@ -77,8 +74,6 @@ class State:
             state.leaves = np.array(data["leaves"], np.uint8)
         if "flow" in data:
             state.flow = np.array(data["flow"], np.float64)
-        if "coarse" in data:
-            state.coarse = np.array(data["coarse"], np.int32)
         if "bodies.pressed" in data:
             rows = zip(*(np.array(data[f"bodies.{name}"]) for name in BODY_ARRAYS))
             state.bodies = [FreeMotion(*row) for row in rows]
@@ -100,8 +95,6 @@ def check_checkpoint(setting: Setting, data: Mapping[str, Any]) -> None:
     _check_particles(setting, data)
     if "freed" in data:
         _array(data, "freed", (None, 3), "iu")
-    if "coarse" in data:
-        _array(data, "coarse", (None, 4), "iu")
     if setting.bodies:
         width = 3 if setting.dim == 2 else 6
         for name in BODY_ARRAYS:

@@ -60,6 +60,8 @@ def require_finite(context: StepContext, written: Collection[str]) -> None:
     fields = {"position": [particles.position], "velocity": [particles.velocity]} if PARTICLES in written else {}
     if FACES in written and isinstance(faces := getattr(context, "velocity", ()), tuple):
         fields["velocity"] = [*fields.get("velocity", ()), *faces]
+    if FACES in written and isinstance(on_tree := getattr(getattr(context, "tree", None), "u", None), np.ndarray):
+        fields["velocity"] = [*fields.get("velocity", ()), on_tree]
     for name, arrays in fields.items():
         if not all(math.isfinite(largest_in(array)) for array in arrays):
             raise SolverError(f"the {name} is no longer finite; the last checkpoint is from before")
@@ -82,7 +84,7 @@ def report(context: StepContext) -> StepStats:
         time=state.time,
         dt=context.dt,
         particles=len(state.particles),
-        cells=context.grid.cells,
+        cells=context.cells,
         liquid_volume=context.volume,
         target_volume=float(state.particles.volume.sum(dtype=np.float64)),
         max_speed=context.speed,

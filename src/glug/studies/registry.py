@@ -177,6 +177,10 @@ BENCHES: Mapping[str, Entry] = {
         "glug.studies.bench.octree_scenes",
         "thick liquids on octrees: seconds per stage of a step, beside Goldade 2021, Table 5.8",
     ),
+    "octree-step": Entry(
+        "glug.studies.bench.octree_step",
+        "whole steps on an octree beside the regular grid, and in a domain of 4096^3 cells: seconds and bytes",
+    ),
     "octree-tree": Entry(
         "glug.studies.bench.octree_tree", "the sparse linear octree: seconds and bytes per leaf, neighbours by pointers"
     ),

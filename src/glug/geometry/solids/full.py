@@ -9,16 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from glug.geometry.solids import kernels_full as kernels
-from glug.grids.regular import Grid
 
 DEPTH = 4  # cells: how deep the liquid is there at least
-
-
-def full_cells(boxes: np.ndarray, grid: Grid) -> np.ndarray:
-    """1 in the cells of `grid` (uint8) that are in boxes (n, 4): lower corner on the lattice, and side."""
-    full = grid.scalar(dtype=np.uint8)
-    kernels.fill_boxes(boxes, np.asarray(grid.lo, np.int64), full)
-    return full
 
 
 def nodes_around(nodes: np.ndarray, full: np.ndarray, dx: float) -> np.ndarray:

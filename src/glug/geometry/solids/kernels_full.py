@@ -6,17 +6,13 @@ from glug.jit import kernel, prange
 
 
 @kernel
-def fill_boxes(boxes, lo, full):
-    """1 in the cells of cubes: lower corner on the lattice, and side."""
-    for n in range(boxes.shape[0]):
-        begin, end = np.zeros(3, np.int64), np.zeros(3, np.int64)
-        for a in range(3):
-            begin[a] = max(boxes[n, a] - lo[a], 0)
-            end[a] = min(boxes[n, a] + boxes[n, 3] - lo[a], full.shape[a])
-        for i in range(begin[0], end[0]):
-            for j in range(begin[1], end[1]):
-                for k in range(begin[2], end[2]):
-                    full[i, j, k] = 1
+def fill_ranges(first, last, value, out):
+    """`value` in boxes of samples, from `first` (n, 3) to before `last`."""
+    for n in range(first.shape[0]):
+        for i in range(max(first[n, 0], 0), min(last[n, 0], out.shape[0])):
+            for j in range(max(first[n, 1], 0), min(last[n, 1], out.shape[1])):
+                for k in range(max(first[n, 2], 0), min(last[n, 2], out.shape[2])):
+                    out[i, j, k] = value
 
 
 @kernel(parallel=True)

@@ -11,7 +11,8 @@ from glug.errors import MemoryLimitError
 from glug.scene import Scene
 from glug.scene.doubts import doubts
 from glug.scene.materials import MATERIALS
-from glug.simulation.forecast.size import estimate
+from glug.simulation.forecast.size import begins_on_tree, estimate
+from glug.simulation.setting import Setting
 
 SEEN = 0.5  # cells per capillary length sqrt(gamma / (rho g)), from where on tension is seen
 
@@ -23,20 +24,22 @@ class Forecast:
     scene: str
     resolution: int
     domain_cells: tuple[int, ...]  # of the whole domain, per axis
-    cells: int  # of the window around the liquid, at its largest
+    cells: int  # of the window around the liquid, at its largest; leaves of its octree, as it begins
     particles: int
     memory: int  # [bytes], at its largest
     machine_memory: int  # [bytes]
     warnings: list[str] = field(default_factory=list)
     tension: list[str] = field(default_factory=list)  # what is said of it, one line per liquid
+    on_tree: bool = False
 
     def text(self) -> str:
         shape = " x ".join(str(n) for n in self.domain_cells)
+        window = f"window     about {self.cells:,} cells around the liquid"
         return "\n".join(
             [
                 f"scene      {self.scene}: valid",
                 f"domain     {shape} cells",
-                f"window     about {self.cells:,} cells around the liquid",
+                f"tree       about {self.cells:,} leaves" if self.on_tree else window,
                 f"particles  about {self.particles:,}",
                 f"memory     about {gigabytes(self.memory)} of {gigabytes(self.machine_memory)}",
                 *(f"tension    {line}" for line in self.tension),
@@ -72,6 +75,7 @@ def forecast(scene: Scene) -> Forecast:
         machine_memory=machine_memory(),
         warnings=warnings,
         tension=list(said_of_tension(scene)),
+        on_tree=begins_on_tree(Setting(scene)),
     )
 
 

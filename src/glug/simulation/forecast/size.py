@@ -7,6 +7,7 @@ import numpy as np
 
 from glug.scene import Scene
 from glug.scene.bodies import Source
+from glug.simulation.octree.seeding import begun_tree
 from glug.simulation.setting import BORDER, Setting
 
 # At the peak of a step and of a frame, measured (`glug bench memory`).
@@ -15,6 +16,7 @@ VISCOSITY_BYTES_PER_CELL = 80.0  # what a viscosity solve adds
 VARYING_BYTES_PER_CELL = 40.0  # what a viscosity that varies adds
 FRAME_BYTES_PER_SAMPLE = 28.0  # per sample of the surface's lattice
 BYTES_PER_PARTICLE = 230.0  # half of it copies that are being written
+BYTES_PER_LEAF, BYTES_OF_SIZES = 900.0, 110.0  # on an octree, per leaf and per particle (`glug bench octree-step`)
 SAMPLES = 48  # per axis, to measure the volume of shapes
 
 
@@ -24,6 +26,8 @@ def estimate(scene: Scene) -> dict[str, float]:
     Memory is that of fields and particles, on top of about 0.2 GB for Python, libraries and kernels.
     """
     setting = Setting(scene)
+    if begins_on_tree(setting):
+        return on_tree(setting)
     lower, upper = scene.domain.lower, scene.domain.upper
     liquid = sum(_volume(v.shape.distance, *v.shape.bounds(), lower, upper) for v in scene.volumes)
     tops = [min(float(v.shape.bounds()[1][1]), float(upper[1])) for v in scene.volumes]
@@ -45,6 +49,22 @@ def estimate(scene: Scene) -> dict[str, float]:
     frame = FRAME_BYTES_PER_SAMPLE * scene.surface.resolution**scene.domain.dim
     memory = max(step, frame) * cells + BYTES_PER_PARTICLE * particles
     return {"particles": particles, "cells": cells, "memory": memory}
+
+
+def begins_on_tree(setting: Setting) -> bool:
+    """Whether the first tree says what a run takes: not with sources, and viscous solves take a window as well."""
+    scene = setting.scene
+    several = scene.solver.mesh == "octree" and scene.refine.levels > 1
+    return several and bool(scene.volumes) and not scene.sources and not setting.viscous
+
+
+def on_tree(setting: Setting) -> dict[str, float]:
+    """The same of a scene on an octree as it begins, with its leaves as cells: nothing else is as large."""
+    step = begun_tree(setting)
+    centre = step.place.corner + setting.dx * step.tree.centre
+    wet = np.any([volume.shape.distance(centre) < 0.0 for volume in setting.scene.volumes], axis=0)
+    leaves, particles = float(len(step.tree)), float(setting.per_cell * np.count_nonzero(wet))
+    return {"particles": particles, "cells": leaves, "memory": BYTES_PER_LEAF * leaves + BYTES_OF_SIZES * particles}
 
 
 def _volume(

@@ -20,6 +20,10 @@ def liquid_now(context: StepContext) -> Amounts:
     particles, setting = context.state.particles, context.setting
     if not on_faces(context):
         return carried_by(setting, particles)
+    if setting.scene.solver.mesh == "octree":
+        velocity, affine = context.tree.transfer.apic(particles, context.tree.u)
+        given = {"position": particles.position, "velocity": velocity, "affine": affine, "volume": particles.volume}
+        return carried_by(setting, Particles(given))
     mass, every = relative_mass(setting, particles), Groups.one(particles)
     return amounts(setting, momenta_of_flow(particles, mass, context.grid, every, context.velocity))[0]
 

@@ -74,13 +74,19 @@ def moving_speed(body: Solid | Source, t: float) -> float:
     return float(np.linalg.norm(velocity, axis=1).max())
 
 
-def sort(context: StepContext) -> None:
-    """Pour what comes in, find the window, and sort the particles by its cells."""
-    setting, state = context.setting, context.state
-    changes = pour(setting, state, context.dt)
+def let_in(context: StepContext) -> None:
+    """Pour what comes in."""
+    setting = context.setting
+    changes = pour(setting, context.state, context.dt)
     if setting.scene.sources:
         each = (carried_by(setting, after) - carried_by(setting, before) for before, after in changes)
         context.came["sources"] = sum(each, start=Amounts())
+
+
+def sort(context: StepContext) -> None:
+    """Pour what comes in, find the window, and sort the particles by its cells."""
+    setting, state = context.setting, context.state
+    let_in(context)
     context.grid = setting.window(state.particles.position, state.bodies)
     state.particles.sort(context.grid)
 

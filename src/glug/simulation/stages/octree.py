@@ -1,194 +1,302 @@
 """The stages of `solver.mesh = "octree"`: particles of several sizes, velocities and pressures on a tree.
 
-The tree is made anew in every step. Between solves, the velocity is also on the regular window (`context.velocity`):
-forces, the continuation beyond the surface, the way back to the particles and their motion are those of other scenes.
+The tree is made anew in every step. Along the surface and along solids, where leaves are finest, distances and
+velocities beyond the surface are found brick by brick (`bricks`), as other scenes find them on their window.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
+from glug.errors import InputError, SolverError
 from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import band_of, fill_hidden, fill_holes, liquid_distance
-from glug.geometry.solids.full import full_cells, nodes_around, sink_full
-from glug.grids.extrapolate import extrapolate
-from glug.grids.octree.transfer import fields_of, to_octree, to_regular
-from glug.grids.regular import CENTRE, Staggered, copied, mapped
-from glug.particles import octree_transfer
+from glug.geometry.solids.full import sink_full
+from glug.grids.extrapolate import extrapolate as continued
+from glug.grids.octree.linear.lattice import WALL
+from glug.grids.regular import CENTRE
+from glug.particles.leaves import sort_by_leaf
 from glug.particles.levels import level_of, merge, split
 from glug.particles.seeding import limit_per_cell
+from glug.particles.storage import Particles
+from glug.physics import advection
+from glug.physics.pressure.kernels import closed_flux
 from glug.physics.pressure.octree.problem import OctreePressure
 from glug.physics.pressure.volume import DEAD_WHOLE, MOST
+from glug.physics.velocity import LiquidSurroundings
 from glug.simulation.context import StepContext
+from glug.simulation.octree.bricks import bricks
+from glug.simulation.octree.tree import StepTree, grow
+from glug.simulation.setting import Setting
+from glug.simulation.stages.budget import by_group, lattice, relative_mass
 from glug.simulation.stages.geometry import CORRECTION_GAIN
-from glug.simulation.stages.motion import LEAST_PER_CELL, MOST_PER_CELL
+from glug.simulation.stages.motion import LEAST_PER_CELL, MOST_PER_CELL, let_in
 from glug.simulation.stages.solves import DISPLACED, NOISE
-from glug.simulation.stages.transfer import continue_velocity, fastest
-from glug.simulation.stages.tree import StepTree, grow, leaf_values, open_sides
 from glug.solvers.limits import SolveLimits
 
 
 def adapt(context: StepContext) -> None:
     """Grow the tree, and give the particles the sizes of its leaves: too large ones are split, small ones merged."""
-    setting, p, grid = context.setting, context.state.particles, context.grid
-    solid = setting.solid_field(grid, context.state.time, context.state.bodies)
-    tree = context.tree = grow(setting, p, grid, solid)
+    setting, p = context.setting, context.state.particles
+    step = context.tree = grow(setting, p, context.state.time)
+    fit(setting, p, step)
     nominal = setting.particle_volume
-    while True:
-        large = level_of(p.volume, nominal) > _levels_at(p.position, tree, tree.octree.level, 0)
-        if not large.any():
-            break
-        split(p, np.flatnonzero(large), setting.dx, nominal)
     for l in range(setting.scene.refine.levels - 1):
         mine = np.flatnonzero(level_of(p.volume, nominal) == l)
-        deep = _levels_at(p.position[mine], tree, tree.calm, 0) > l
-        mine = mine[deep]
-        cell = np.floor((p.position[mine] - tree.grid.corner) / (setting.dx * (1 << l))).astype(np.int64)
-        group = np.ravel_multi_index(tuple(cell.T), [n >> l for n in tree.grid.shape])
-        context.merged += merge(p, mine, group, setting.density)
-    p.sort(grid)
-    context.state.coarse = tree.boxes()
+        key = step.place.keys(p.position[mine])
+        deep = step.levels_at(step.calm, p.position[mine]) > l
+        context.merged += merge(p, mine[deep], key[deep] >> (3 * l), setting.density)
+    sort_by_leaf(p, step.tree, step.place)
 
 
-def _levels_at(position: np.ndarray, tree: StepTree, level: np.ndarray, outside: int) -> np.ndarray:
-    """The level of the leaf at every particle."""
-    cell = np.floor((position - tree.grid.corner) / tree.grid.dx).astype(np.int64)
-    inside = ((cell >= 0) & (cell < tree.grid.shape)).all(axis=1)
-    out = np.full(len(position), outside, np.int64)
-    out[inside] = level[tuple(cell[inside].T)]
-    return out
+def fit(setting: Setting, p: Particles, step: StepTree) -> None:
+    """Split the particles that are too large for their leaves; parts stay inside the walls."""
+    while True:
+        level = level_of(p.volume, setting.particle_volume)
+        some = np.flatnonzero(level > 0)
+        large = some[level[some] > step.levels_at(step.tree, p.position[some])]
+        if len(large) == 0:
+            return
+        split(p, large, setting.dx, setting.particle_volume)
+        stay_inside(setting, p.position)
+
+
+def stay_inside(setting: Setting, position: np.ndarray) -> None:
+    """No particle is behind a side of the domain, in place."""
+    margin = advection.MARGIN * setting.dx
+    lower, upper = (np.asarray(x) + m for x, m in ((setting.walls.lower, margin), (setting.walls.upper, -margin)))
+    np.clip(position, lower.astype(np.float32), upper.astype(np.float32), out=position)
 
 
 def reseed(context: StepContext) -> None:
     """Keep the number of particles per cell within bounds where cells are finest."""
-    setting, state, grid = context.setting, context.state, context.grid
+    setting, state, step = context.setting, context.state, context.tree
     p, least = state.particles, max(2, math.ceil(LEAST_PER_CELL * setting.per_cell))
-    nodes = setting.solid_field(grid, state.time, state.bodies).distance
-    full = full_cells(state.coarse, grid)
-    inside = band_of(p.start, grid, nodes_around(nodes, full, grid.dx), 1)
-    inside[full > 0] = 1
+    band = np.full(len(step.tree), -1, np.int8)  # coarse leaves keep their particles
+    held = (np.diff(p.start[:-1]) > 0).view(np.uint8)
+    for brick in bricks(step, halo=1):
+        some = brick.taken(held, 0)
+        some[brick.full > 0] = 0
+        start = np.zeros(brick.grid.cells + 2, np.int32)
+        np.cumsum(some, out=start[1:-1])
+        brick.give(band_of(start, brick.grid, brick.closed(brick.solid(setting, state.time)), 1), band)
     most = int(MOST_PER_CELL * setting.per_cell)
-    if limit_per_cell(p, grid, inside, least, most, setting.scene.seed + state.step):
-        p.sort(grid)
+    if limit_per_cell(p, lattice(setting), band, least, most, setting.scene.seed + state.step):
+        stay_inside(setting, p.position)
+        sort_by_leaf(p, step.tree, step.place)
 
 
 def geometry(context: StepContext) -> None:
-    """Solids and the liquid's distance; coarse leaves are full of liquid."""
-    setting, state, grid = context.setting, context.state, context.grid
-    p = state.particles
-    solid = context.solid = setting.solid_field(grid, state.time, state.bodies)
-    full = full_cells(state.coarse, grid)
-    phi = liquid_distance(p.position, p.volume, p.start, grid, nodes_around(solid.distance, full, grid.dx))
-    sink_full(phi, full, grid.dx)
-    fill_hidden(phi, solid.hidden)
-    fill_holes(phi, solid.openness, grid.dx)
-    context.phi = phi
-    context.fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
-    context.volume = float(context.fraction.sum(dtype=np.float64)) * grid.dx**3
-    context.bodies = context.freed = context.mobility = None
+    """The liquid's distance, and what solids leave of finest leaves; coarse ones are full of liquid."""
+    setting, state, step = context.setting, context.state, context.tree
+    count, dx = len(step.tree), setting.dx
+    step.phi, step.fraction = np.full(count, -dx, np.float32), np.ones(count, np.float32)
+    step.area, step.wet = np.ones((count, 6), np.float32), np.ones(count, np.uint8)
+    step.inflow = np.zeros(count, np.float32) if setting.moving else None
+    for brick in bricks(step):
+        solid = brick.solid(setting, state.time)
+        phi = liquid_distance(*brick.particles(state.particles), brick.grid, brick.closed(solid))
+        sink_full(phi, brick.full, dx)
+        fill_hidden(phi, solid.hidden)
+        fill_holes(phi, solid.openness, dx)
+        brick.give(phi, step.phi)
+        brick.give(liquid_volume(phi, brick.grid, CENTRE) * solid.openness, step.fraction)
+        brick.give(((phi < 0) & (solid.openness > 0)).view(np.uint8), step.wet)
+        for side in range(6):
+            at = brick.cells.copy()
+            at[:, side >> 1] += side & 1
+            step.area[brick.mine, side] = solid.area[side >> 1][tuple(at.T)]
+        if step.inflow is not None and solid.velocity is not None and solid.clear is not None:
+            pressed = np.zeros_like(phi)
+            closed_flux(*solid.velocity, *solid.clear, (phi < 0).view(np.uint8), pressed)
+            brick.give(pressed, step.inflow)
+    context.volume = float((step.fraction * 8.0**step.tree.level).sum(dtype=np.float64)) * dx**3
 
 
 def pressure_problem(context: StepContext) -> None:
     """The projection of the step on its tree."""
-    tree, grid = context.tree, context.grid
-    phi = leaf_values(tree, tree.taken(context.phi, grid, grid.dx), -grid.dx)
-    area = open_sides(tree, tree.taken_faces(context.solid.area, grid, 1.0))
-    tree.problem = OctreePressure.build(tree.faces, phi, area)
-    context.wet = ((context.phi < 0) & (context.solid.openness > 0)).view(np.uint8)
+    step = context.tree
+    step.problem = OctreePressure.build(step.faces, step.phi, step.area)
 
 
 def transfer_to_grid(context: StepContext) -> None:
-    """The particles' velocity on the tree's faces, and on the window, behind the domain's walls too."""
-    tree, grid, p, nominal = context.tree, context.grid, context.state.particles, context.setting.particle_volume
-    outer = octree_transfer.scattered(p, grid, nominal, 0)
-    finest = tuple(tree.taken_faces(field, grid, 0.0) for field in outer)
-    pairs = octree_transfer.left(p, finest, tree.grid, tree.octree.levels, nominal)  # type: ignore[arg-type]
-    found = octree_transfer.OctreeTransfer(tree.octree, tree.place, pairs, nominal)
-    found.meet()
-    tree.u = found.u
-    met, known = octree_transfer.velocities(*outer, nominal)
-    context.reached = tree.given_faces(found.reached, grid, met)
-    context.velocity = on_window(context, found.fields, outer[0])
-    inside = tree.given_faces(mapped(lambda u: np.ones(u.shape, np.uint8), found.fields[0]), grid, known)
-    for u, there in zip(context.velocity, inside):  # behind walls that coarse leaves touch
-        extrapolate(u, there, 2)
-    context.before = copied(context.velocity)
+    """The particles' velocity on faces and ghosts, and two samples beyond."""
+    setting, step = context.setting, context.tree
+    step.u, step.reached = step.transfer.velocities(context.state.particles, setting.particle_volume)
+    source = step.u.copy()
+    for brick in bricks(step, halo=2):
+        velocity, known = brick.taken_faces(source), brick.taken_faces(step.reached)
+        for u, there in zip(velocity, known):
+            continued(u, there, 2)
+        brick.give_faces(velocity, step.u)
+    fill_lattice(step, step.reached)
+    step.before = None if setting.apic else step.u.copy()
 
 
-def on_window(
-    context: StepContext, border: Sequence[Staggered] | None = None, behind: Staggered | None = None
-) -> Staggered:
-    """The tree's velocity on the window; `border` is on the sides of the tree's box, `behind` beyond."""
-    tree = context.tree
-    regular = fields_of(tree.octree, 0)
-    to_regular(tree.octree, tree.place, tree.u, regular, border)
-    return tree.given_faces(regular, context.grid, behind)
+def fill_lattice(step: StepTree, reached: np.ndarray | None = None) -> None:
+    """Ghosts from faces; those behind walls that particles have reached stay as they are, as finest ones do."""
+    ghosts, faces = step.lattice, step.faces.count
+    ghosts.fill(step.u)
+    kept = step.wall_ghosts[1]
+    if reached is not None:
+        kept = np.union1d(kept, faces + ghosts.behind[reached[faces + ghosts.behind] > 0])
+    values = step.u[kept].copy()
+    ghosts.fill_behind(step.u)
+    step.u[kept] = values
+
+
+def forces(context: StepContext) -> None:
+    """Gravity, and what else accelerates the liquid."""
+    step, dt = context.tree, context.dt
+    faces = step.faces
+    axis, u = faces.axis, step.u[: faces.count]
+    u += (dt * context.setting.gravity).astype(np.float32)[axis]
+    for force in context.forces:
+        points = step.place.corner + step.place.dx * faces.position
+        found = np.asarray(force(points, context.state.time))
+        if found.shape != points.shape:
+            raise InputError(f"a force gives accelerations (n, 3) at n points, got an array {found.shape}")
+        u += (dt * found[np.arange(len(axis)), axis]).astype(np.float32)
 
 
 def pressure(context: StepContext, name: str = "pressure") -> None:
-    """Make the tree's velocity free of divergence, with what forces have changed of it."""
-    tree, setting = context.tree, context.setting
-    assert context.before is not None
-    if context.forces:  # beside gravity: as the window has them
-        change = mapped(np.subtract, context.velocity, context.before)
-        tree.u += to_octree(tree.octree, tree.place, tree.taken_faces(change, context.grid, 0.0))
-    else:
-        tree.u += (context.dt * setting.gravity).astype(np.float32)[tree.place[:, 0]]
-    project(context, name)
-    if setting.apic:
-        context.before = None
-
-
-def project(context: StepContext, name: str) -> None:
-    """The projection alone: of the tree's velocity, which then goes to the window."""
-    tree, setting, solver = context.tree, context.setting, context.setting.scene.solver
-    assert tree.problem is not None
-    floor = NOISE * (fastest(context.velocity) + context.dt * float(np.linalg.norm(setting.gravity)))
+    """Make the tree's velocity free of divergence."""
+    step, solver = context.tree, context.setting.scene.solver
+    assert step.problem is not None
+    u = step.u[: step.faces.count]
+    floor = NOISE * fastest(u, step.faces.axis)
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
-    _, context.solves[name] = tree.problem.project(tree.u, limits)
-    context.velocity = on_window(context)
+    _, context.solves[name] = step.problem.project(u, limits, inflow=step.inflow)
+
+
+def fastest(u: np.ndarray, axis: np.ndarray) -> float:
+    """Bound on the speed of faces: the length of the largest components [m/s]."""
+    return math.sqrt(sum(float(np.abs(u[axis == a]).max(initial=0.0)) ** 2 for a in range(3)))
+
+
+def extrapolate(context: StepContext) -> None:
+    """Continue the liquid's velocity as far as particles may go."""
+    step = context.tree
+    continue_velocity(context, beyond(context))
+    context.speed = fastest(step.u[: step.faces.count], step.faces.axis)
+    if not math.isfinite(context.speed):
+        raise SolverError("a velocity is not finite")
+
+
+def beyond(context: StepContext) -> int:
+    """Layers of samples that particles may see beyond the surface."""
+    return math.ceil(context.setting.scene.time.cfl) + 2
+
+
+def continue_velocity(context: StepContext, layers: int, *, stick: bool = False) -> None:
+    """Beyond the surface and the walls; see `physics.velocity`."""
+    setting, step = context.setting, context.tree
+    source = step.u.copy()
+    finest = step.wet * (step.tree.level == 0)
+    ghosts = step.lattice
+    step.u[step.faces.count :][: ghosts.ghosts][ghosts.kind == WALL] = 0.0
+    for brick in bricks(step, halo=layers + 3):
+        velocity, reached = brick.taken_faces(source), brick.taken_faces(step.reached)
+        solid = brick.solid(setting, context.state.time)
+        around = LiquidSurroundings(brick.grid, solid, solid.velocity, brick.taken(finest, 0), reached)
+        around.extend(velocity, layers, stick=stick)
+        brick.give_faces(velocity, step.u)
+    fill_lattice(step)
+
+
+def transfer_to_particles(context: StepContext) -> None:
+    """The velocity of the faces, or what the step changed of it, to the particles."""
+    step, p = context.tree, context.state.particles
+    if step.before is None:
+        p.velocity[:], p.affine[:] = step.transfer.apic(p, step.u)
+    else:
+        step.transfer.flip(p, step.u, step.before, context.setting.scene.solver.flip_ratio)
+    step.before = None
 
 
 def displace(context: StepContext) -> None:
     """Add to the velocity that moves the particles what gives parts of the liquid their volume back."""
-    tree, setting, p = context.tree, context.setting, context.state.particles
-    problem = tree.problem
-    assert problem is not None and context.fraction is not None
-    level = problem.level
-    label = np.full(len(tree.tree) + 1, -1)
-    label[:-1][level.liquid > 0] = problem.label
-    cell = np.floor((p.position - tree.grid.corner) / setting.dx).astype(np.int64)
-    inside = ((cell >= 0) & (cell < tree.grid.shape)).all(axis=1)
-    part = label[tree.tree.leaf_of(cell[inside])]
+    step, setting, p = context.tree, context.setting, context.state.particles
+    problem = step.problem
+    assert problem is not None
+    label = np.full(len(step.tree), -1)
+    label[problem.level.liquid > 0] = problem.label
+    part = np.repeat(label, np.diff(p.start[:-1]))
     count = len(problem.closed)
-    carried = np.bincount(part[part >= 0], p.volume[inside, 0][part >= 0], count) / setting.dx**3
-    volume = leaf_values(tree, tree.taken(context.fraction, context.grid, 0.0), 1.0) * 8.0**tree.tree.level
-    held = np.bincount(label[:-1] + 1, volume, count + 1)[1:]
+    carried = np.bincount(part[part >= 0], p.volume[part >= 0, 0], count) / setting.dx**3
+    volume = 8.0**step.tree.level
+    held = np.bincount(label + 1, step.fraction * volume, count + 1)[1:]
     off = np.where(held > 0.0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
     off = np.sign(off) * np.maximum(np.abs(off) - DEAD_WHOLE, 0.0) * ~problem.closed
     rate = np.clip(CORRECTION_GAIN * setting.scene.solver.volume_correction * off, -MOST, MOST) / context.dt
-    context.fraction = None
     if not rate.any():
         return
-    growth = np.append(rate, 0.0)[label[:-1]] * 8.0**tree.tree.level * setting.dx
-    tree.u[:] = 0.0
-    _, context.solves["displace"] = problem.project(
-        tree.u, SolveLimits(DISPLACED, setting.scene.solver.max_iterations), inflow=growth
-    )
-    for u, by in zip(context.velocity, on_window(context)):
-        u += by
-    continue_velocity(context)
+    growth = np.append(rate, 0.0)[label] * volume * setting.dx
+    moved = np.zeros(step.faces.count, np.float32)
+    limits = SolveLimits(DISPLACED, setting.scene.solver.max_iterations)
+    _, context.solves["displace"] = problem.project(moved, limits, inflow=growth)
+    step.u[: step.faces.count] += moved
+    continue_velocity(context, beyond(context))
+
+
+def advect(context: StepContext) -> None:
+    """Move the particles with the velocity of the faces, and out of solids."""
+    setting, state, step, dt = context.setting, context.state, context.tree, context.dt
+    p, step.problem = state.particles, None
+    before = p.position.copy() if setting.solids else p.position
+    mass = relative_mass(setting, p).copy() if setting.solids else p.volume
+    speed = fastest(step.u[: step.faces.count], step.faces.axis)
+    step.transfer.advect(p, step.u, dt, max(1, math.ceil(speed * dt / setting.dx)))
+    lost = leave_solids(context, before)
+    stay_inside(setting, p.position)
+    if lost > 0.0:
+        context.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
+        context.left.update(by_group(context, mass, np.where(p.volume[:, 0] > 0.0, -1, 0), ("squeezed",)))
+    p.age[:] += np.float32(dt)
+
+
+def leave_solids(context: StepContext, before: np.ndarray) -> float:
+    """Particles of finest leaves out of solids: those of coarse ones are far from any. Returns the lost volume [m3].
+
+    Without solids those at edges of the domain only: elsewhere a wall's sampled distance is exact, and `stay_inside`.
+    """
+    setting, state, step, p = context.setting, context.state, context.tree, context.state.particles
+    end, lost = state.time + context.dt, 0.0
+    for brick in bricks(step):
+        rows = brick.rows(p)
+        if not setting.solids:
+            rows = rows[at_edges(setting, p.position[rows])]
+            if len(rows) == 0:
+                continue
+        some = Particles({name: p.attributes[name][rows] for name in ("position", "volume")})
+        obstacles = advection.Obstacles(
+            brick.grid, brick.solid(setting, end), setting.walls, setting.solids_with(state.bodies), end
+        )
+        lost += advection.leave_solids(some, before[rows], obstacles, context.dt)
+        p.position[rows], p.volume[rows] = some.position, some.volume
+    return lost
+
+
+def at_edges(setting: Setting, position: np.ndarray) -> np.ndarray:
+    """Whether positions are less than a cell away from two sides of the domain, or more."""
+    near = (position < np.asarray(setting.walls.lower) + setting.dx).astype(np.int8)
+    near += position > np.asarray(setting.walls.upper) - setting.dx
+    return near.sum(axis=1) > 1
 
 
 STAGES = {
+    "sort": let_in,
     "adapt": adapt,
     "reseed": reseed,
     "geometry": geometry,
     "free_surface": pressure_problem,
     "transfer_to_grid": transfer_to_grid,
+    "forces": forces,
     "pressure": pressure,
+    "extrapolate": extrapolate,
+    "transfer_to_particles": transfer_to_particles,
     "displace": displace,
+    "advect": advect,
 }

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from glug.geometry.solids.field import sample_solids
+from glug.grids.octree.linear.build import Shape
+from glug.grids.regular import Grid
 from glug.physics.viscosity.octree.on_faces import TreeLiquid
 from glug.simulation.context import StepContext
+from glug.simulation.octree.tree import StepTree
 from glug.simulation.stages import octree
 from glug.simulation.stages.solves import NOISE, cell_viscosity
-from glug.simulation.stages.transfer import around_liquid, fastest
-from glug.simulation.stages.tree import StepTree, leaf_values
 from glug.solvers.limits import SolveLimits
+
+LAYERS = 2  # beyond the liquid's surface that a viscous solve looks at
 
 
 def project(context: StepContext) -> None:
@@ -21,36 +26,28 @@ def project(context: StepContext) -> None:
 
 def viscosity(context: StepContext) -> None:
     """One viscous solve on the tree, with the velocity continued beyond the liquid's surface."""
-    setting, tree, grid, solver = context.setting, context.tree, context.grid, context.setting.scene.solver
-    around_liquid(context, 2, stick=True)
-    take_finest(tree, context)
+    setting, step, solver = context.setting, context.tree, context.setting.scene.solver
+    octree.continue_velocity(context, LAYERS, stick=True)
     diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
     assert isinstance(diffusion, float)  # scenes with others are refused
-    solids = setting.solids_with(context.state.bodies or [])
+    tree, base = step.tree.cropped()
     liquid = TreeLiquid(
-        tree.faces,
-        tree.grid,
-        leaf_values(tree, tree.taken(context.phi, grid, grid.dx), -grid.dx),
+        replace(step.faces, tree=tree),
+        box(step, tree.shape, base),
+        step.phi,
         diffusion,
-        lambda around: sample_solids(around, setting.walls, solids, context.state.time),
-        tuple((low / grid.dx, high / grid.dx) for low, high in setting.walls.slip),
+        lambda around: sample_solids(around, setting.walls, setting.solids, context.state.time),
+        tuple((low / setting.dx, high / setting.dx) for low, high in setting.walls.slip),
     )
-    limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * fastest(context.velocity))
-    context.solves["viscosity"] = liquid.solve(tree.u, limits)
+    u = step.u[: step.faces.count]
+    limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * octree.fastest(u, step.faces.axis))
+    context.solves["viscosity"] = liquid.solve(u, limits)
 
 
-def take_finest(tree: StepTree, context: StepContext) -> None:
-    """The window's velocity at the finest faces, which are faces of the window, too."""
-    field = tree.taken_faces(context.velocity, context.grid, 0.0)
-    axis, level, corner = tree.place[:, 0], tree.place[:, 1], tree.place[:, 2:]
-    for a in range(3):
-        mine = np.flatnonzero((axis == a) & (level == 0))
-        tree.u[mine] = field[a][tuple(corner[mine].T)]
+def box(step: StepTree, shape: Shape, base: np.ndarray) -> Grid:
+    """The finest cells of a part of the tree's box."""
+    i, j, k = (int(n) for n in step.lo + base)
+    return Grid(step.place.dx, shape, (i, j, k), step.origin, 3)
 
 
-def pressure(context: StepContext) -> None:
-    """The projection that ends the step."""
-    octree.project(context, "pressure")
-
-
-STAGES = {"project": project, "viscosity": viscosity, "pressure": pressure}
+STAGES = {"project": project, "viscosity": viscosity}

@@ -1,4 +1,4 @@
-"""Kernels of the lattices that particles see on a sparse tree.
+"""Kernels of the lattices that particles see on a sparse tree, and of windows of finest cells.
 
 A particle in a leaf of level l sees the faces of a regular lattice of that level. Most of those around a leaf are faces
 of the tree; the others are ghosts, numbered after the faces.
@@ -299,3 +299,47 @@ def push_ghosts(order, faces, refs, weights, values):
         for m in range(8):
             values[refs[n, m]] += weights[n, m] * values[faces + n]
         values[faces + n] = np.float32(0.0)
+
+
+# -- windows of finest cells ------------------------------------------------------------------------------
+
+
+@kernel(parallel=True)
+def leaves_in_window(lo, limits, tile_key, tile_level, slots, table, leaf):
+    """The leaf over every cell of a window, or ABSENT, or OUTSIDE."""
+    for slab in prange(leaf.shape[0]):
+        i = np.int64(slab)
+        for j in range(leaf.shape[1]):
+            for k in range(leaf.shape[2]):
+                found = cell_at(lo[0] + i, lo[1] + j, lo[2] + k, 0, limits, tile_key, tile_level, slots, table)
+                leaf[i, j, k] = found
+
+
+@kernel(parallel=True)
+def faces_in_window(leaf, axis, level, first, owned, face):
+    """The finest faces of a window, or a negative number."""
+    ni, nj, nk = leaf.shape
+    for slab in prange(face.shape[0]):
+        i = np.int64(slab)
+        for j in range(face.shape[1]):
+            for k in range(face.shape[2]):
+                x, y, z = i - (axis == 0), j - (axis == 1), k - (axis == 2)
+                low = np.int64(leaf[x, y, z]) if x >= 0 and y >= 0 and z >= 0 else ABSENT
+                high = np.int64(leaf[i, j, k]) if i < ni and j < nj and k < nk else ABSENT
+                face[i, j, k] = face_between(low, high, axis, 0, level, first, owned)
+
+
+@kernel(parallel=True)
+def take(index, values, outside, out):
+    """out = values[index], `outside` where the index is negative."""
+    at, to = index.ravel(), out.ravel()
+    for n in prange(at.size):
+        to[n] = values[at[n]] if at[n] >= 0 else outside
+
+
+@kernel(parallel=True)
+def full_leaves(leaf, level, full):
+    """1 in the cells of coarse leaves."""
+    at, to = leaf.ravel(), full.ravel()
+    for n in prange(at.size):
+        to[n] = at[n] >= 0 and level[at[n]] > 0

@@ -1,11 +1,13 @@
-"""Kernels of marks that spread from cell to cell, in tiles."""
+"""Kernels that find where a tree is to be finest: wet leaves, their surface, marks that spread."""
 
 import numpy as np
 
-from glug.grids.octree.linear.kernels import TILE, X_KEY
+from glug.grids.octree.linear.kernels import OUTSIDE, TILE, X_KEY
+from glug.grids.octree.linear.kernels_faces import part
 from glug.jit import kernel, prange
 
 SPREAD = np.array([n & 1 | (n & 2) << 2 | (n & 4) << 4 for n in range(8)], np.int64)  # places along x in a tile
+SURROUNDED = 5  # wet neighbours of a coarse leaf that no particle happens to be in: it is wet
 
 
 @kernel(parallel=True)
@@ -37,3 +39,50 @@ def clip(key, limits, cells):
             here = (key[t] << 9) | c
             if (here & X_KEY) >= limits[0] or (here & (X_KEY << 1)) >= limits[1] or (here & (X_KEY << 2)) >= limits[2]:
                 cells[t, c] = 0
+
+
+@kernel
+def mark_wet(key, level, cells, first, wet):
+    """1 for leaves in one of the `cells`, sorted keys of every level from `first[l]` on; leaves are sorted too."""
+    levels = first.shape[0] - 1
+    at = first[:-1].copy()
+    for n in range(key.shape[0]):
+        wet[n] = 0
+        for l in range(np.int64(level[n]), levels):
+            here = key[n] >> (3 * l)
+            while at[l] < first[l + 1] and cells[at[l]] < here:
+                at[l] += 1
+            if at[l] < first[l + 1] and cells[at[l]] == here:
+                wet[n] = 1
+
+
+@kernel(parallel=True)
+def fill_surrounded(links, level, wet, out):
+    """Coarse leaves with liquid, or walls, almost all around are wet: eight particles leave one by chance."""
+    for n in prange(links.shape[0]):
+        out[n] = wet[n]
+        if not wet[n] and level[n] > 0:
+            around = 0
+            for side in range(6):
+                other = np.int64(links[n, side])
+                around += 1 if other == OUTSIDE or (other >= 0 and wet[other] != 0) else 0
+            out[n] = around >= SURROUNDED
+
+
+@kernel(parallel=True)
+def mark_surface(links, level, wet, surface):
+    """1 for wet leaves with a neighbour that is not."""
+    for n in prange(links.shape[0]):
+        found = False
+        if wet[n]:
+            for side in range(6):
+                other = np.int64(links[n, side])
+                if other == OUTSIDE:
+                    continue
+                if other < 0 or not wet[other]:
+                    found = True
+                elif level[other] < level[n]:
+                    for number in range(1, 4):
+                        one = part(links, other, side >> 1, number)
+                        found = found or one < 0 or not wet[one]
+        surface[n] = found

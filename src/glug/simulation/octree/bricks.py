@@ -1,0 +1,145 @@
+"""Windows of finest cells along a tree's finest leaves: what other scenes do on one window is done here on many.
+
+A brick is the box of the finest leaves in a cube of 64 cells a side, and a window around it that reaches as far as what
+is computed there looks. It takes values from leaves and faces, and gives them back where they are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from glug.geometry.solids.field import SolidField, sample_solids
+from glug.geometry.solids.full import nodes_around
+from glug.grids.octree.linear import kernels_lattice as kernels
+from glug.grids.octree.linear.lattice import cells_per_level
+from glug.grids.octree.linear.morton import cells_of
+from glug.grids.regular import Grid, Staggered, mapped
+from glug.particles.kernels_leaves import particles_in_window
+from glug.particles.storage import Particles
+from glug.simulation.octree.tree import StepTree
+from glug.simulation.setting import Setting
+
+CUBE = 6  # bits of the coordinates of a cell in a cube
+HALO = 8  # cells around the box: the distance looks two cells far for particles, and is spread by seven
+
+
+@dataclass(frozen=True)
+class Brick:
+    """Finest leaves `mine` (int64), at `cells` (n, 3) of the window `grid`."""
+
+    step: StepTree
+    grid: Grid
+    mine: np.ndarray
+    cells: np.ndarray
+
+    @cached_property
+    def leaf(self) -> np.ndarray:
+        """The leaf over every cell (int32), or a negative number."""
+        tree = self.step.tree
+        index = tree.index
+        found = np.empty(self.grid.shape, np.int32)
+        low = np.asarray(self.grid.lo) - self.step.lo
+        kernels.leaves_in_window(low, cells_per_level(tree), index.key, index.level, index.slots, index.table, found)
+        return found
+
+    @cached_property
+    def full(self) -> np.ndarray:
+        """1 in the cells of coarse leaves (uint8)."""
+        found = np.empty(self.grid.shape, np.uint8)
+        kernels.full_leaves(self.leaf, self.step.tree.level, found)
+        return found
+
+    @cached_property
+    def numbers(self) -> Staggered:
+        """The tree's faces (int32) on the window's, or negative numbers."""
+        faces = self.step.faces
+        found = self.grid.staggered(np.int32)
+        for a in range(3):
+            kernels.faces_in_window(self.leaf, a, faces.tree.level, faces.first, faces.owned, found[a])
+        return found
+
+    def solid(self, setting: Setting, t: float) -> SolidField:
+        """The solids at time t."""
+        return sample_solids(self.grid, setting.walls, setting.solids, t)
+
+    def closed(self, solid: SolidField) -> np.ndarray:
+        """The solids' distance at cell corners, with coarse leaves as solids."""
+        return nodes_around(solid.distance, self.full, self.grid.dx)
+
+    def particles(self, p: Particles) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions and volumes of the particles in finest leaves, by cell, and the first of every cell."""
+        first = np.empty(self.grid.cells + 2, np.int32)
+        level = self.step.tree.level
+        count = particles_in_window(self.leaf, level, p.start, first, np.empty(0, np.int32))
+        order = np.empty(count, np.int32)
+        particles_in_window(self.leaf, level, p.start, first, order)
+        return p.position[order], p.volume[order], first
+
+    def rows(self, p: Particles) -> np.ndarray:
+        """The particles in the brick's own leaves."""
+        begin, count = p.start[self.mine], p.start[self.mine + 1] - p.start[self.mine]
+        return np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
+
+    def taken(self, values: np.ndarray, outside: float) -> np.ndarray:
+        """A field of leaves on the window's cells."""
+        out = np.empty(self.grid.shape, values.dtype)
+        kernels.take(self.leaf, values, values.dtype.type(outside), out)
+        return out
+
+    def give(self, window: np.ndarray, values: np.ndarray) -> None:
+        """A field of cells to the brick's own leaves."""
+        values[self.mine] = window[tuple(self.cells.T)]
+
+    def taken_faces(self, values: np.ndarray) -> Staggered:
+        """A field of faces and ghosts on the window's faces, zero elsewhere; ghosts on and behind walls too."""
+        out = mapped(lambda number: _taken(number, values), self.numbers)
+        for a, (at, number) in enumerate(self._ghosts(None)):
+            out[a][tuple(at.T)] = values[number]
+        return out
+
+    def give_faces(self, window: Staggered, values: np.ndarray) -> None:
+        """A field of faces to the brick's own faces and ghosts."""
+        low, high = self.cells.min(axis=0), self.cells.max(axis=0) + 1
+        for a, (at, number) in enumerate(self._ghosts((low, high))):
+            own = tuple(slice(low[b], high[b] + (a == b)) for b in range(3))
+            face = self.numbers[a][own]
+            values[face[face >= 0]] = window[a][own][face >= 0]
+            values[number] = window[a][tuple(at.T)]
+
+    def _ghosts(self, box: tuple[np.ndarray, np.ndarray] | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For every axis, finest ghosts on and behind walls: faces of the window, and numbers; those beside a box."""
+        place, number = self.step.wall_ghosts
+        cell = place[:, 1:4] + self.step.lo - np.asarray(self.grid.lo)
+        for a in range(3):
+            size = np.array(self.grid.shape) + (np.arange(3) == a)
+            low, high = (np.zeros(3, int), size) if box is None else (box[0] - 1, box[1] + 1)
+            fits = (place[:, 0] == a) & ((cell >= low) & (cell < np.minimum(high, size))).all(axis=1)
+            yield cell[fits], number[fits]
+
+
+def _taken(number: np.ndarray, values: np.ndarray) -> np.ndarray:
+    out = np.empty(number.shape, values.dtype)
+    kernels.take(number, values, values.dtype.type(0), out)
+    return out
+
+
+def bricks(step: StepTree, halo: int = HALO) -> Iterator[Brick]:
+    """Of all finest leaves, one after the other."""
+    tree = step.tree
+    finest = np.flatnonzero(tree.level == 0)
+    cube = tree.key[finest] >> (3 * CUBE)
+    ends = np.flatnonzero(np.append(cube[1:] != cube[:-1], True)) + 1 if len(finest) else np.zeros(0, int)
+    begin = 0
+    for end in ends.tolist():
+        mine = finest[begin:end]
+        cells = cells_of(tree.key[mine])
+        low, high = cells.min(axis=0) - halo, cells.max(axis=0) + 1 + halo
+        i, j, k = (int(n) for n in low + step.lo)
+        nx, ny, nz = (int(n) for n in high - low)
+        grid = Grid(step.place.dx, (nx, ny, nz), (i, j, k), step.origin, 3)
+        yield Brick(step, grid, mine, cells - low)
+        begin = end
