@@ -9,8 +9,12 @@ import pytest
 import glug
 from glug.errors import InputError
 from glug.geometry.sampled import SampledDistance
+from glug.grids.octree.linear.build import cells_at
+from glug.grids.octree.linear.morton import inside
 from glug.scene import load
 from glug.simulation.forecast import estimate, forecast
+from glug.simulation.octree.seeding import filled_cells
+from glug.simulation.octree.tree import box_of
 from glug.simulation.setting import Setting
 from glug.simulation.stages import stages_of
 
@@ -152,6 +156,16 @@ def test_a_domain_that_is_not_whole_roots_holds_its_water():
         stats = simulation.steps[-1]
         assert stats.liquid_volume == pytest.approx(0.7 * size[0] * size[2], rel=0.01)
         assert stats.max_speed < 0.02  # at rest: a leak would fall at g dt = 0.2
+
+
+def test_water_that_ends_at_walls_fills_no_cell_behind_them():
+    """Sides that cut roots: 40 cells are two and a half of 16."""
+    setting = Setting(load("octree-crown", {"domain.resolution": 40}))
+    lo, shape = box_of(setting)
+    cells = filled_cells(setting)
+    assert len(shape) == 3 and shape[0] == 40 and lo[0] == 0
+    assert all(inside(keys, cells_at(shape, l)).all() for l, keys in enumerate(cells))
+    assert sum(map(len, cells)) > 1000
 
 
 @pytest.mark.parametrize("domain", [64, 1024])

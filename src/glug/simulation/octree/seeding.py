@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from glug.grids.octree.linear.morton import cells_of, keys_of
+from glug.grids.octree.linear.build import cells_at
+from glug.grids.octree.linear.morton import cells_of, inside, keys_of
 from glug.particles.seeding import JITTER, Lattice, fill_parts
 from glug.simulation.octree.tree import HALF_DIAGONAL, Occupied, StepTree, box_of, grow_around, place_of
 from glug.simulation.setting import Setting
@@ -31,8 +32,10 @@ def filled_cells(setting: Setting) -> list[np.ndarray]:
     """
     place, levels, dx = place_of(setting), setting.scene.refine.levels, setting.dx
     depths = [depth_in(setting, volume.shape) for volume in setting.scene.volumes]
+    shape = box_of(setting)[1]
     found, cells = [], _roots(setting)
     for l in range(levels - 1, -1, -1):
+        cells = cells[inside(cells, cells_at(shape, l))]
         side = (1 << l) * dx
         centre = place.corner + side * (cells_of(cells) + 0.5)
         full, some = np.zeros(len(cells), np.bool_), np.zeros(len(cells), np.bool_)
