@@ -29,8 +29,8 @@ overflow takes out, a wheel carries air below, a cork, a block of ice and a ston
 | bubbles, mean | {bubbles:.1f} |
 | solves that did not converge | {unconverged:.0f} |
 
-Memory is what is resident of the process and of the one that draws its pictures; it falls at once where the system takes
-back pages that lay idle.
+Memory is what is resident of the process and of the one that draws its pictures; it falls at once where the system
+takes back pages that lay idle.
 
     GLUG_SOAK_MINUTES=120 python -m pytest tests/fuzz/test_soak.py
     python tests/fuzz/soak.py --minutes 120 -o FOLDER && python docs/soak_page.py FOLDER
