@@ -167,6 +167,25 @@ def component_volumes(label, carried, held, least, total_carried, total_held):
             total_held[p] += h[n]
 
 
+@kernel
+def component_surfaces(label, openness, cells, surface):
+    """The number of cells of each component, and of those with open air beside them."""
+    ni, nj, nk = label.shape
+    for i in range(ni):
+        for j in range(nj):
+            for k in range(nk):
+                c = label[i, j, k]
+                if c < 0:
+                    continue
+                cells[c] += 1.0
+                for di, dj, dk in ((-1, 0, 0), (1, 0, 0), (0, -1, 0), (0, 1, 0), (0, 0, -1), (0, 0, 1)):
+                    a, b, d = i + di, j + dj, k + dk
+                    inside = 0 <= a < ni and 0 <= b < nj and 0 <= d < nk
+                    if inside and label[a, b, d] < 0 and openness[a, b, d] > 0.0:
+                        surface[c] += 1.0
+                        break
+
+
 @kernel(parallel=True)
 def add_expansion(label, openness, carried, held, whole, least, dead, gain, most, scale, rhs):
     """rhs += scale times the relative growth that makes held volume the carried one.

@@ -16,7 +16,8 @@ from glug.physics.pressure import kernels
 
 HALF_REACH = 1  # cells: volumes are compared over those within twice as many of a cell
 DEAD_AROUND = 0.05  # relative difference around a cell that may be noise
-DEAD_WHOLE = 0.015  # relative difference of a component that may be the curvature of its surface
+DEAD_NOISE = 0.005  # relative difference of a component that may be noise
+DEAD_CURVED = 0.015  # and one that the curvature of its surface may explain, half of its cells being there
 LEAST_HELD = 0.16  # of all there that is liquid, at least: less is spray, whose volume the fractions do not resolve
 MOST = 0.02  # relative change of volume that a correction may ask of one step
 
@@ -65,11 +66,13 @@ class VolumeCorrection:
         `label` numbers the `count` components of the liquid; `openness` is the open fraction of the cells, because
         what is inside a solid cannot grow.
         """
-        carried, held = np.zeros(count), np.zeros(count)
+        carried, held, cells, surface = np.zeros((4, count))
         least = np.float32(LEAST_HELD * (2 * HALF_REACH + 1) ** (2 * grid.dim))
         kernels.component_volumes(label, self.carried, self.held, least, carried, held)
+        kernels.component_surfaces(label, openness, cells, surface)
         whole = np.where(held > 0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
-        whole = np.sign(whole) * np.maximum(np.abs(whole) - DEAD_WHOLE, 0.0)
+        dead = np.clip(2.0 * DEAD_CURVED * surface / np.maximum(cells, 1.0), DEAD_NOISE, DEAD_CURVED)
+        whole = np.sign(whole) * np.maximum(np.abs(whole) - dead, 0.0)
         kernels.add_expansion(
             label,
             openness,
