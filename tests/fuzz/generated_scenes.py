@@ -98,6 +98,37 @@ CHOICES = {
     "gravity": [[0, 0, 0], [3.0, -9.81, 1.0], [0, 9.81, 0], [0, -1e12, 0]],
     "heat.diffusivity": [0, 1e-7, 1e-3, 1e9],
 }
+# What attacks have been made of: values at places that a blind change seldom hits.
+LONG, LINES = "n" * 5000, "two\nlines"
+NAMES = ["..", ".", "../up", "/any/absolute", "a/b", "x\0y", "[/]", LINES, LONG, ""]
+FILES = ["n" * 300 + ".obj", LONG, LINES + ".obj", "x\0y.stl", "a**b", "/*", "../*", "nope.ply"]
+ATTACKS: dict[str, list[Any]] = {
+    "name": NAMES,
+    "far away": [1e5, 1e8, -1e8, 1e12, 1e300],
+    "domain.size": [[1e-300] * 3, [1e-30] * 3, [1e300] * 3, [1e9, 1e-9, 1.0], [5e-324, 1.0, 1.0]],
+    "domain.resolution": [1, 2**31, 2**63 - 1, 10**30],
+    "time.fps": [5e-324, 1e-300, 1e300, 1e12],
+    "time.frames": [2**63, 10**30],
+    "time.max_substeps": [2**63, 10**30],
+    "seed": [2**63, 10**30],
+    "output.preview_size": [[100_000, 100_000], [2**31, 1]],
+    "gravity": [[0, -1e12, 0], [0, -1e300, 0]],
+    "heat.diffusivity": [1e9, 1e300],
+    "liquids.more": [{"material": m} for m in (["water"], LONG, LINES, {})],
+    "liquids.thick": [{"density": d, "viscosity": v} for d, v in ((1e-300, 1e300), (1e300, 1.0), (1e3, LONG))],
+    "solids": [
+        *([{"name": "mesh", "shape": {"kind": "mesh", "file": file}}] for file in FILES),
+        *([{"name": "flock", "sequence": {"files": file, "fps": 24}}] for file in FILES),
+        *([{"name": name, "shape": {"kind": "sphere", "centre": [0.1] * 3, "radius": 0.01}}] for name in NAMES),
+        [{"name": "ring", "shape": {"kind": "torus", "centre": [0.1] * 3, "major": 1e300, "minor": 1e-300}}],
+        [{"name": "ball", "shape": {"kind": "sphere", "centre": [1e300] * 3, "radius": 1e300}, "density": 1e-9}],
+        [{"name": "fast", "shape": {"kind": "sphere", "centre": [0.1] * 3, "radius": 0.01},
+          "motion": {"kind": "linear", "velocity": [1e6, 0, 0]}}],
+    ],
+    "nothing" + "n" * 5000: [1],
+    "camera.target": [LONG, [1e300] * 3],
+}  # fmt: skip
+
 # What goes together: keys that few scenes have right by chance.
 THIN = {"solver.viscosity": "none", "solver.air": "vacuum", "solver.coupling": "split", "solver.tiles": 0}
 SYSTEMS: list[dict[str, Any]] = [
@@ -115,11 +146,15 @@ SYSTEMS: list[dict[str, Any]] = [
 
 
 def scene_data(seed: int, mistakes: int | None = None) -> dict[str, Any]:
-    """A scene of the library with some changes (none to five unless told)."""
+    """A scene of the library with some changes (none to five unless told), or with one attack and nothing else."""
     chance = random.Random(seed)
     name, _ = chance.choice(scenes())
     data = tomllib.loads(library_text(name))
     data.setdefault("name", name)
+    if mistakes is None and chance.random() < 0.25:
+        key, values = chance.choice(sorted(ATTACKS.items()))
+        value = chance.choice(values)
+        return _far_away(data, value) if key == "far away" else _set(data, key, value)
     for _ in range(chance.randrange(3)):
         key, values = chance.choice(sorted(CHOICES.items()))
         _set(data, key, chance.choice(values))
@@ -130,17 +165,29 @@ def scene_data(seed: int, mistakes: int | None = None) -> dict[str, Any]:
     return data
 
 
-def _set(data: dict[str, Any], key: str, value: Any) -> None:
+def _set(data: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
     """Set a value by dotted key; `surface_tension` is that of every liquid."""
     if key == "surface_tension":
         for liquid in data["liquids"].values():
             liquid[key] = value
-        return
+        return data
     *parents, last = key.split(".")
     table = data
     for parent in parents:
         table = table.setdefault(parent, {})
     table[last] = copy.deepcopy(value)
+    return data
+
+
+def _far_away(data: dict[str, Any], x: float) -> dict[str, Any]:
+    """A ball of the first liquid in a box at `x`, where a cell is less than single precision resolves."""
+    shape = {"kind": "sphere", "centre": [x + 0.5] * 3, "radius": 0.2}
+    return {
+        "name": data["name"],
+        "domain": {"size": [1.0] * 3, "resolution": 24, "origin": [x] * 3},
+        "liquids": data["liquids"],
+        "volumes": [{"liquid": next(iter(data["liquids"])), "shape": shape}],
+    }
 
 
 def scene_text(seed: int) -> str:

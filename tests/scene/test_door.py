@@ -183,3 +183,7 @@ def test_a_source_far_larger_than_the_domain_pours_only_into_it():
         frames = list(glug.Simulation(scene).run())
     position = frames[-1].particles["position"]
     assert len(position) > 0 and position.min() > 0.0 and position.max() < 1.0
+
+
+def test_a_domain_thinner_than_positions_are_told_apart_is_refused():
+    assert "side of 1e-12 m" in refusal(SCENE, {"domain.size": [1e-12, 1.0, 1.0]})

@@ -81,6 +81,11 @@ def test_a_far_scene_is_the_near_one():
     assert far == near.model_copy(update=offset)
 
 
+def test_a_far_scene_of_a_named_material_is_the_near_one():
+    near, far = (scene(at, liquids={"honey": {"material": "honey"}}) for at in (np.zeros(3), FAR))
+    assert far.volumes == near.volumes and far.liquids == near.liquids
+
+
 def test_meshes_and_sequences_are_carried_along(tmp_path):
     """They have no points in the scene: a mesh is translated, a sequence has keys."""
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "box.ply")

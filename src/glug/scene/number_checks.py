@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SMALLEST_CELL, LARGEST_CELL = 1e-9, 1e9  # [m]
 ROUNDING = 2.0**-53  # of double precision, in which scenes have their places
-FINEST = 0.01  # cells: what a position must tell apart
+FINEST = 0.01  # cells: what a position must tell apart, and how thin a domain may be
 CROSSINGS = 10.0  # of the domain within the shortest step: what is faster is followed by nothing
 STIFFEST = 1e20  # mu / (rho dx^2 fps): the largest entries of a viscous system over its smallest
 SPREAD = 1e4  # diffusivity / (dx^2 fps): a hundred cells in a frame
@@ -37,6 +37,11 @@ def _check_cells(scene: Scene) -> None:
     if not SMALLEST_CELL <= domain.dx <= LARGEST_CELL:
         raise fail(
             f"makes cells of {domain.dx:g} m; valid: {SMALLEST_CELL:g} to {LARGEST_CELL:g} m (sizes are in metres)",
+            "domain.size",
+        )
+    if min(domain.size) < FINEST * domain.dx:
+        raise fail(
+            f"has a side of {min(domain.size):g} m in cells of {domain.dx:g} m; valid: {FINEST:g} of a cell or more",
             "domain.size",
         )
     far = float(np.abs([domain.lower, domain.upper]).max())

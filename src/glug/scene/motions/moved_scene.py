@@ -36,8 +36,8 @@ def moved_by(data: dict[str, Any], shift: np.ndarray) -> dict[str, Any]:
     for point in ("eye", "target") if "camera" in data else ():
         data["camera"][point] = _sum(data["camera"][point], shift)
     for liquid in data["liquids"].values():
-        law = liquid["viscosity"]
-        if law["kind"] == "position":
+        law = liquid["viscosity"]  # a number where it is the same everywhere
+        if isinstance(law, dict) and law["kind"] == "position":
             along = float(shift @ np.asarray(law["axis"]) / np.linalg.norm(law["axis"]))
             law["table"] = [[place + along, value] for place, value in law["table"]]
     return data
