@@ -22,6 +22,8 @@ def check_mesh(scene: Scene) -> None:
         check_tetrahedra(scene)
     elif scene.solver.mesh == "octree":
         check_octree(scene)
+    elif scene.solver.mesh == "voronoi":
+        check_voronoi(scene)
 
 
 def check_tetrahedra(scene: Scene) -> None:
@@ -133,3 +135,35 @@ def check_octree(scene: Scene) -> None:
     ):
         if found:
             raise fail(f"does not go with solver.mesh = 'octree': {what}", key)
+
+
+def check_voronoi(scene: Scene) -> None:
+    """Refuse scenes whose liquid cannot be on Voronoi cells around its surface."""
+    solver = scene.solver
+    separating = [*scene.domain.walls.values(), *(solid.walls for solid in scene.solids)]
+    for found, what, key in (
+        (bool(scene.sources), "its surface moves and does not grow: no sources so far", "sources"),
+        (bool(scene.sinks), "its surface has no holes for sinks so far", "sinks"),
+        (len(scene.liquids) > 1, "it has one liquid so far", "liquids"),
+        (any(s.density is not None for s in scene.solids), "rigid bodies are on the regular grid so far", "solids"),
+        (any(s.moving for s in scene.solids), "its solids stand still so far", "solids"),
+        (solver.coupling == "stokes", "'stokes' needs viscous stresses, of which it has none", "solver.coupling"),
+        (
+            solver.viscosity not in ("auto", "none"),
+            f"'{solver.viscosity}' needs viscous stresses, of which it has none; valid with it: 'auto', 'none'",
+            "solver.viscosity",
+        ),
+        (solver.air != "vacuum", f"'{solver.air}' air is on the regular grid; valid with it: 'vacuum'", "solver.air"),
+        (bool(solver.tiles), "affine tiles are on the regular grid", "solver.tiles"),
+        (
+            solver.pressure not in ("multigrid", "jacobi-cg", "reference"),
+            f"'{solver.pressure}' is a solver of regular cells; valid with it: 'multigrid', 'jacobi-cg', 'reference'",
+            "solver.pressure",
+        ),
+        (solver.tension == "implicit", "its tension is 'explicit'", "solver.tension"),
+        ("separating" in separating, "its walls do not let go so far", "solver.mesh"),
+        (scene.heat is not None, "heat is exchanged on the regular grid so far", "heat"),
+        (scene.output.fields, "fields are those of the regular grid so far", "output.fields"),
+    ):
+        if found:
+            raise fail(f"does not go with solver.mesh = 'voronoi': {what}", key)

@@ -229,7 +229,7 @@ class Scene(Model):
             )
 
     def _check_tracking(self) -> None:
-        if self.surface.tracking != "mesh":
+        if self.surface.tracking != "mesh" or self.solver.mesh == "voronoi":  # on which it always is
             return
         reasons = {
             "scenes of two dimensions": self.domain.dim == 2,

@@ -71,6 +71,25 @@ class Tetrahedra(Model):
     )
 
 
+class Voronoi(Model):
+    """The cells of `mesh = "voronoi"`; lengths in cells of the domain."""
+
+    sites: Literal["surface", "lattice"] = Field(
+        default="surface", description="pressures on either side of the surface, or (a baseline) on a lattice alone"
+    )
+    inside: Fraction = Field(
+        default=1.0 / 3.0, gt=0, le=0.5, description="share of the way into the liquid at which its pressures are"
+    )
+    outside: Fraction = Field(
+        default=1.0 / 3.0, gt=0, le=0.5, description="share of the way into the air at which its pressures are"
+    )
+    lattice: Positive = Field(default=2.0, ge=1, le=4, description="spacing of the pressures elsewhere [cells]")
+    gap: NonNegative = Field(default=0.05, le=0.5, description="air narrower than this has no pressure [cells]")
+    interpolation: Literal["refined", "barycentric", "generalised"] = Field(
+        default="refined", description="velocity between faces, vertices and sites, or (baselines) by fewer of them"
+    )
+
+
 class SolverNames:
     """The names that a key may have: glug's own, and what a program has registered."""
 
@@ -134,10 +153,11 @@ class Solver(Model):
         description="viscosity solve; auto is multigrid, octree in large thick liquids, none in thin ones",
     )
     octree: Octree = Octree()
-    mesh: Literal["regular", "octree", "tetrahedra"] = Field(
-        default="regular", description="where pressure is solved; particles are on an octree, too"
+    mesh: Literal["regular", "octree", "tetrahedra", "voronoi"] = Field(
+        default="regular", description="where pressure is solved; on voronoi a tracked surface has no particles"
     )
     tetrahedra: Tetrahedra = Tetrahedra()
+    voronoi: Voronoi = Voronoi()
     tension: Literal["explicit", "implicit"] = Field(
         default="explicit", description="surface tension; implicit takes steps of any length, and slows short waves"
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glug.geometry.embedded.cells import EmbeddedCells
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Grid, Staggered
 from glug.grids.tetrahedra.field import Surroundings, VelocityField
@@ -20,6 +21,7 @@ from glug.physics.pressure.evenness import Evenness
 from glug.physics.pressure.problem import PressureProblem
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import RigidBodies
+from glug.physics.voronoi.liquid import VoronoiLiquid
 from glug.simulation.closed_air import ClosedAir
 from glug.simulation.frame import Amounts
 from glug.simulation.setting import Setting
@@ -76,6 +78,10 @@ class StepContext:
     flight: FreeFlight | None = None  # the liquid that touches nothing [weigh]
     mesh: Surroundings = field(init=False)  # of tetrahedra, where pressure is solved on them [remesh]
     flow: VelocityField | None = None  # of the step before, where it carries velocities [remesh]
+    liquid: VoronoiLiquid = field(init=False)  # with `solver.mesh = "voronoi"` [track]
+    embedded: EmbeddedCells = field(init=False)  # its cells [remesh]
+    u: np.ndarray = field(init=False)  # velocities of their faces, changed in place by `forces` [advect, pressure]
+    used: np.ndarray = field(init=False)  # which of these are the liquid's [pressure]
     surface_jump: Staggered | None = None  # of q across the surface, by its tension [tension]
     q: np.ndarray | None = None  # p dt / (rho dx) of all projections together [project, pressure or stokes]
     again: float = 0.0  # what particles get a second time of what forces and solves change [forces]
@@ -98,7 +104,9 @@ class StepContext:
 
     @property
     def cells(self) -> int:
-        """Of the window, or leaves of the tree."""
+        """Of the window, leaves of the tree, or Voronoi cells."""
+        if hasattr(self, "liquid"):
+            return len(self.state.sites)
         return len(self.tree.tree) if hasattr(self, "tree") else self.grid.cells
 
     def forget(self, *names: str) -> None:

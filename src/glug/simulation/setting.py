@@ -24,6 +24,7 @@ from glug.simulation.bodies.motion import body_descriptions
 
 BORDER = 3  # cells of a window behind a wall
 THICK_LIQUID = 1.0  # mu / (rho dx^2 fps) above which `auto` is APIC: its own viscosity is less than the liquid's
+MOST_CELLS_A_STEP = {2: 0.5, 3: 0.66}  # of a tracked surface with cells around it (Brochu, Batty and Bridson 2010)
 STEP_OF_BODIES = 0.25  # nu dt / a^2 of a body of radius a, at most: pressure and viscosity push it one after the other
 
 
@@ -76,11 +77,14 @@ class Setting:
         self.air_has_pressure = self.scene.solver.air in ("two-phase", "affine")
         self.has_regions = bool(self.scene.solver.tiles) or self.scene.solver.air == "affine"
         self.stokes = self.viscous and self.scene.solver.coupling == "stokes"
-        if self.viscous and self.scene.solver.mesh == "tetrahedra":
+        mesh = self.scene.solver.mesh
+        if self.viscous and mesh in ("tetrahedra", "voronoi"):
             raise SceneError(
-                "solver.mesh: 'tetrahedra' have no viscous stresses, and this liquid is too thick to go without; "
+                f"solver.mesh: '{mesh}' has no viscous stresses, and this liquid is too thick to go without; "
                 "solver.viscosity = 'none' leaves them out"
             )
+        most = MOST_CELLS_A_STEP[self.dim] if mesh == "voronoi" else math.inf
+        self.cells_a_step = min(self.scene.time.cfl, most)
 
     def _thickest(self) -> float:
         """The largest viscosity of all liquids [Pa s]."""
@@ -122,6 +126,8 @@ class Setting:
     @property
     def particle_names(self) -> tuple[str, ...]:
         """Optional attributes that this scene's particles carry."""
+        if self.scene.solver.mesh == "voronoi":  # they are the sites of its cells
+            return ()
         names = []
         if self.apic:
             names.append("affine")

@@ -17,6 +17,7 @@ from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid
 from glug.particles import transfer
 from glug.scene import Scene, load
+from glug.simulation import voronoi
 from glug.simulation.context import Force
 from glug.simulation.frame import BodyPose, Frame, StepStats
 from glug.simulation.inflow import initial_state
@@ -57,8 +58,9 @@ class Simulation:
         usual = stages_of(self.setting)
         self.stages = usual if stages is None else changed(usual, stages)
         self.forces = tuple(forces)
-        self.state = begun(self.setting) if state is None else state
-        if self.state.surface is None and self.scene.surface.tracking == "mesh":
+        with jit.threads(threads):
+            self.state = begun(self.setting) if state is None else state
+        if self.state.surface is None and self.scene.solver.mesh != "voronoi" and self.scene.surface.tracking == "mesh":
             self.state.surface = begin(self.setting, self.state)
         self.steps: list[StepStats] = []  # since the last frame
 
@@ -118,6 +120,8 @@ class Simulation:
         setting, state = self.setting, self.state
         if self.scene.solver.mesh == "octree":
             return TreeFrame(setting, state).sampled()
+        if self.scene.solver.mesh == "voronoi":
+            return voronoi.sampled(setting, state)
         particles = state.particles
         grid = setting.window(particles.position, state.bodies)
         particles.sort(grid)
@@ -153,7 +157,9 @@ class Simulation:
 
 
 def begun(setting: Setting) -> State:
-    """The scene at time zero: on an octree with particles as large as its leaves."""
+    """The scene at time zero: on an octree with particles as large as its leaves, on Voronoi cells with none."""
+    if setting.scene.solver.mesh == "voronoi":
+        return voronoi.begun(setting)
     if setting.scene.solver.mesh != "octree" or setting.scene.refine.levels == 1 or not setting.scene.volumes:
         return initial_state(setting)
     step = begun_tree(setting)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from glug.errors import InputError
+from glug.geometry.curves.curve import TrackedCurve
 from glug.geometry.tracking.surface import TrackedSurface
 from glug.particles.storage import Particles
 from glug.physics.air.tracking import FIRST_NAME, BubbleMemory
@@ -35,7 +36,9 @@ class State:
     bubbles: BubbleMemory = field(default_factory=BubbleMemory)  # names and rest volumes, where air is tracked
     freed: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))  # cells freed by the last step
     leaves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.uint8))  # levels of the mesh, if any
-    flow: np.ndarray = field(default_factory=lambda: np.zeros(0))  # velocities of that mesh's faces, if they are kept
+    sites: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # of Voronoi cells, if any
+    wet: np.ndarray = field(default_factory=lambda: np.zeros(0, np.bool_))  # which of them are in the liquid
+    flow: np.ndarray = field(default_factory=lambda: np.zeros(0))  # velocities of the mesh's faces, if they are kept
     surface: TrackedSurface | None = None  # where it is tracked
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # of the last step, for output only
 
@@ -45,6 +48,8 @@ class State:
         data["freed"] = self.freed
         if self.leaves.size:
             data["leaves"] = self.leaves
+        if self.sites.size:
+            data["sites"], data["wet"] = self.sites, self.wet
         if self.flow.size:
             data["flow"] = self.flow
         data["clock"] = np.array([self.time, self.emitted_to])
@@ -72,6 +77,8 @@ class State:
             state.freed = np.array(data["freed"], np.int32)
         if "leaves" in data:
             state.leaves = np.array(data["leaves"], np.uint8)
+        if "sites" in data:
+            state.sites, state.wet = np.array(data["sites"], np.float64), np.array(data["wet"], np.bool_)
         if "flow" in data:
             state.flow = np.array(data["flow"], np.float64)
         if "bodies.pressed" in data:
@@ -82,7 +89,8 @@ class State:
         if "surface.sizes" in data:
             dx, vanished = (float(s) for s in data["surface.sizes"])
             vertices, triangles, part, target = (np.array(data[f"surface.{name}"]) for name in SURFACE_ARRAYS)
-            state.surface = TrackedSurface(vertices, triangles, dx, part=part, target=target, vanished=vanished)
+            kind = TrackedSurface if vertices.shape[1] == 3 else TrackedCurve
+            state.surface = kind(vertices, triangles, dx, part=part, target=target, vanished=vanished)
         return state
 
 
@@ -103,16 +111,21 @@ def check_checkpoint(setting: Setting, data: Mapping[str, Any]) -> None:
             )
         _array(data, "bodies.pressed", (len(setting.bodies), width), "f")
         _array(data, "bodies.contact_state", (None,), "f")
-    if setting.scene.surface.tracking == "mesh":
-        _check_surface(data)
+    on_cells = setting.scene.solver.mesh == "voronoi"
+    if on_cells or setting.scene.surface.tracking == "mesh":
+        _check_surface(data, setting.dim if on_cells else 3)
+    if on_cells and "sites" in data:
+        sites = _array(data, "sites", (None, setting.dim), "f")
+        _array(data, "wet", (len(sites),), "b")
+        _array(data, "flow", (None,), "f", finite=False)
     if "bubbles.names" in data:
         names = _array(data, "bubbles.names", (None,), "iu")
         _array(data, "bubbles.rest", (len(names),), "f", finite=False)
 
 
-def _check_surface(data: Mapping[str, Any]) -> None:
-    vertices = _array(data, "surface.vertices", (None, 3), "f")
-    triangles = _array(data, "surface.triangles", (None, 3), "iu")
+def _check_surface(data: Mapping[str, Any], dim: int) -> None:
+    vertices = _array(data, "surface.vertices", (None, dim), "f")
+    triangles = _array(data, "surface.triangles", (None, dim), "iu")
     if len(triangles) and not (triangles.min() >= 0 and triangles.max() < len(vertices)):
         raise _damaged("surface.triangles", "has corners that are not there")
     target = _array(data, "surface.target", (None,), "f")

@@ -18,9 +18,11 @@ EVENING = 0.125  # of the difference of its segments that a vertex is moved by
 class TrackedCurve(TrackedSurface):
     """`triangles` (m, 2) are segments here, each from a vertex to the next; volumes are areas [m2]."""
 
-    def measure(self, part: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def measure(
+        self, part: np.ndarray, count: int, at: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         area, length, normal = np.empty(count), np.empty(count), np.empty_like(self.vertices)
-        kernels.measure(self.vertices, self.triangles, part, area, length, normal)
+        kernels.measure(self.vertices if at is None else at, self.triangles, part, area, length, normal)
         return area, length, normal
 
     def improve(self, most_cuts: int = UNLIMITED) -> None:

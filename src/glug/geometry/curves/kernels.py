@@ -146,3 +146,22 @@ def intersections(x, segments):
             if c != a and c != b and d != a and d != b:
                 count += crosses(x[a, 0], x[a, 1], x[b, 0], x[b, 1], x[c, 0], x[c, 1], x[d, 0], x[d, 1])
     return count
+
+
+@kernel
+def distance_near(x, segments, corner, spacing, reach, out):
+    """Distances to curves at the samples (i, j) within `reach` of them, where they are less than in `out` (float32)."""
+    for s in range(len(segments)):
+        a, b = segments[s, 0], segments[s, 1]
+        ex, ey = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1]
+        square = max(ex * ex + ey * ey, 1e-300)
+        i0 = max(int(np.ceil((min(x[a, 0], x[b, 0]) - reach - corner[0]) / spacing)), 0)
+        i1 = min(int(np.floor((max(x[a, 0], x[b, 0]) + reach - corner[0]) / spacing)), out.shape[0] - 1)
+        j0 = max(int(np.ceil((min(x[a, 1], x[b, 1]) - reach - corner[1]) / spacing)), 0)
+        j1 = min(int(np.floor((max(x[a, 1], x[b, 1]) + reach - corner[1]) / spacing)), out.shape[1] - 1)
+        for i in range(i0, i1 + 1):
+            for j in range(j0, j1 + 1):
+                rx, ry = corner[0] + i * spacing - x[a, 0], corner[1] + j * spacing - x[a, 1]
+                along = min(max((rx * ex + ry * ey) / square, 0.0), 1.0)
+                qx, qy = rx - along * ex, ry - along * ey
+                out[i, j] = min(out[i, j], np.float32(np.sqrt(qx * qx + qy * qy)))

@@ -67,10 +67,12 @@ class TrackedSurface:
             count = kernels_components.label(self.triangles, self.part)
             self.target = self.liquid(self.measure(self.part, count)[0], self.part)
 
-    def measure(self, part: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Volume (k,) [m3] and area (k,) [m2] of every part, and unit normals (n, 3)."""
+    def measure(
+        self, part: np.ndarray, count: int, at: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Volume (k,) [m3] and area (k,) [m2] of every part, and unit normals (n, 3); with its vertices `at` places."""
         volume, area, normal = np.empty(count), np.empty(count), np.empty_like(self.vertices)
-        kernels_components.measure(self.vertices, self.triangles, part, volume, area, normal)
+        kernels_components.measure(self.vertices if at is None else at, self.triangles, part, volume, area, normal)
         return volume, area, normal
 
     def liquid(self, volume: np.ndarray, part: np.ndarray) -> np.ndarray:
@@ -158,23 +160,34 @@ class TrackedSurface:
         self.vertices, self.part = m.x[: len(used)][used].copy(), part[used]
         self.triangles = number[tri].astype(np.int32)
 
-    def settle(self) -> None:
-        """Number the parts anew, hand their target volumes on, and drop those that are too small."""
+    def settle(self, at: np.ndarray | None = None) -> None:
+        """Number the parts anew, hand their target volumes on, and drop those that are too small.
+
+        Their volumes are those that they have with the vertices `at` other places; where they are when None.
+        """
         part = np.empty(len(self.vertices), np.int64)
         count = kernels_components.label(self.triangles, part)
-        volume, _, _ = self.measure(part, count)
+        volume, _, _ = self.measure(part, count, at)
         small = np.abs(volume) < self.limits.least_part * self.dx ** self.vertices.shape[1]
         if small.any():
             self.vanished += float(volume[small].sum())
             self.events["vanish"] += int(small.sum())
             keep = ~small[part]
-            number = np.cumsum(keep) - 1
-            self.triangles = number[self.triangles[keep[self.triangles[:, 0]]]].astype(np.int32)
-            self.vertices, self.part = self.vertices[keep], self.part[keep]
-            part = (np.cumsum(~small) - 1)[part[keep]]
-            volume = volume[~small]
+            self._keep(keep)
+            part, volume = (np.cumsum(~small) - 1)[part[keep]], volume[~small]
         self.target = inherited(self.part, self.target, part, self.liquid(volume, part))
         self.part = part
+
+    def _keep(self, keep: np.ndarray) -> None:
+        """Leave all but some vertices out, whole parts at a time."""
+        number = np.cumsum(keep) - 1
+        self.triangles = number[self.triangles[keep[self.triangles[:, 0]]]].astype(np.int32)
+        self.vertices, self.part = self.vertices[keep], self.part[keep]
+
+    def drop(self, gone: np.ndarray) -> None:
+        """Leave parts (k,) out, with the volumes that they were to keep."""
+        self._keep(~gone[self.part])
+        self.part, self.target = (np.cumsum(~gone) - 1)[self.part], self.target[~gone]
 
     def smoothing(self) -> np.ndarray:
         """Displacements (n, 3) along the surface that even out its triangles."""
@@ -190,12 +203,14 @@ class TrackedSurface:
         most = self.limits.smoothing * self.dx
         return np.clip(-share * out, -most, most)[:, None] * normal
 
-    def correction(self, free: np.ndarray | None = None) -> np.ndarray:
+    def correction(self, free: np.ndarray | None = None, at: np.ndarray | None = None) -> np.ndarray:
         """Displacements (n, 3) along the normals that give every part some of the volume back that it lost.
 
-        Only vertices that are `free` (n,) move; all when None.
+        Only vertices that are `free` (n,) move; all when None. Volumes are as in `settle`.
         """
         volume, area, normal = self.measure(self.part, len(self.target))
+        if at is not None:
+            volume = self.measure(self.part, len(self.target), at)[0]
         if free is not None:
             count = len(area)
             area = area * np.bincount(self.part[free], minlength=count) / np.bincount(self.part, minlength=count)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,14 @@ Interpolation = Literal["refined", "barycentric", "generalised"]
 KINDS = {"refined": kernels.REFINED, "barycentric": kernels.BARYCENTRIC, "generalised": kernels.GENERALISED}
 FITS = 3  # of vectors, each with the gradients of the one before; the first has none
 PASSES = 6  # by which the velocity is continued, each from vertices to sites and back
+
+
+class Behind(NamedTuple):
+    """What of a mesh is in solids."""
+
+    sites: np.ndarray
+    vertices: np.ndarray
+    outwards: np.ndarray  # unit vectors (n, dim) out of the solids at those vertices
 
 
 @dataclass(frozen=True)
@@ -39,26 +47,43 @@ class VoronoiField:
 
     @classmethod
     def of(
-        cls, mesh: Voronoi, u: np.ndarray, used: np.ndarray, wet: np.ndarray, interpolation: Interpolation
+        cls,
+        mesh: Voronoi,
+        u: np.ndarray,
+        used: np.ndarray,
+        wet: np.ndarray,
+        interpolation: Interpolation,
+        behind: Behind | None = None,
     ) -> VoronoiField:
-        """The field of velocities of the faces, of which those of wet cells are used; continued beyond them."""
+        """The field of velocities of the faces, of which those of wet cells are used; continued beyond them.
+
+        What is `behind` walls has, along them, the mean of what is before: linear functions that are continued there
+        grow from step to step.
+        """
         vertex, known = np.zeros_like(mesh.vertices), np.zeros(len(mesh.vertices), np.bool_)
         sites = len(mesh.cell_position)
         site, found = np.zeros((sites, mesh.dim)), np.zeros(sites, np.bool_)
         gradient = np.zeros((sites, mesh.dim, mesh.dim))
         vertices_of = around(mesh.meeting, sites)
+        hidden = np.zeros(len(vertex), np.bool_) if behind is None else behind.vertices
+        linear = wet if behind is None else wet & ~behind.sites
         shape = mesh.faces_at_vertices, mesh.face_normal, mesh.face_position, mesh.vertices, mesh.meeting
         for _ in range(FITS):
             kernels.fit_vertices(shape, u, used, gradient, vertex, known)
-            places = mesh.vertices, vertex, known, mesh.cell_position, wet
+            known &= ~hidden
+            vertex[hidden] = 0.0
+            places = mesh.vertices, vertex, known, mesh.cell_position, linear
             kernels.fit_sites(*vertices_of, *places, site, gradient, found)
         for _ in range(PASSES):
             now = np.empty_like(known)
-            given = mesh.meeting, mesh.vertices, mesh.cell_position, site, gradient, found
+            given = mesh.meeting, mesh.vertices, mesh.cell_position, site, gradient, found, hidden
             kernels.continue_vertices(*given, vertex, known, now)
             known, now = now, np.empty_like(found)
             kernels.means(*vertices_of, vertex, known, site, found, now)
             found = now
+        if behind is not None:
+            into = (vertex[hidden] * behind.outwards).sum(axis=1)
+            vertex[hidden] -= into[:, None] * behind.outwards
         face = np.empty((len(u), mesh.dim))
         kernels.face_vectors(*mesh.ring, vertex, known, mesh.face_normal, u, used, face)
         return cls(mesh, site, vertex, face, known, interpolation)

@@ -126,8 +126,11 @@ def means(start, members, given, trusted, vector, known, now):
 
 
 @kernel(parallel=True)
-def continue_vertices(meeting, place, sites, at_site, gradient, trusted, vector, known, now):
-    """Vertices that are not known yet take the mean of what the linear functions of their sites have there."""
+def continue_vertices(meeting, place, sites, at_site, gradient, trusted, hidden, vector, known, now):
+    """Vertices that are not known yet take the mean of what the linear functions of their sites have there.
+
+    Hidden ones take that of the sites themselves.
+    """
     dim = sites.shape[1]
     for v in prange(len(meeting)):
         now[v] = known[v]
@@ -141,7 +144,8 @@ def continue_vertices(meeting, place, sites, at_site, gradient, trusted, vector,
                 for a in range(dim):
                     vector[v, a] += at_site[s, a]
                     for b in range(dim):
-                        vector[v, a] += gradient[s, a, b] * (place[v, b] - sites[s, b])
+                        if not hidden[v]:
+                            vector[v, a] += gradient[s, a, b] * (place[v, b] - sites[s, b])
         now[v] = count > 0
         for a in range(dim):
             vector[v, a] /= max(count, 1)

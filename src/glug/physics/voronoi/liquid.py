@@ -16,7 +16,8 @@ from glug.geometry.embedded.curvature import curvature
 from glug.geometry.embedded.elements import Elements
 from glug.geometry.embedded.sites import Placement
 from glug.geometry.tracking.surface import TrackedSurface
-from glug.grids.voronoi.field import Interpolation, VoronoiField
+from glug.grids.voronoi.field import Behind, Interpolation, VoronoiField
+from glug.grids.voronoi.mesh import Voronoi
 from glug.physics.covolume.projection import SolverName
 from glug.physics.voronoi.problem import Distance, SurfaceFaces, open_parts
 from glug.solvers.limits import SolveLimits
@@ -29,7 +30,11 @@ LIMITS = SolveLimits(1e-8, 500)
 
 FAIRING = 0.25  # share of the roughness between vertices that a step takes away: pressures do not resist it
 CLEAR = 2.0  # cells from solids: nearer, where the surface has its edge, it is moved by the flow alone
-NEAR, DEEP, PULL = 0.25, 0.75, 0.25  # cells: surfaces this near to a solid go on this deep into it, by so much a step
+NEAR, PULL = 0.25, 0.25  # cells: surfaces this near to a solid go on into it, by so much a step ...
+DEEP = {2: 0.75, 3: 1.25}  # ... until they are this deep; in 3D their round rims would be felt before the wall
+
+
+SIDES = 3  # of solids that a point may be behind
 
 
 def directions(x: np.ndarray, solid: Distance, dx: float) -> np.ndarray:
@@ -40,6 +45,18 @@ def directions(x: np.ndarray, solid: Distance, dx: float) -> np.ndarray:
         step[a] = 1e-3 * dx
         out[:, a] = solid(x + step) - solid(x - step)
     return out / np.maximum(np.linalg.norm(out, axis=1), 1e-300)[:, None]
+
+
+def outside(x: np.ndarray, solid: Distance, dx: float) -> np.ndarray:
+    """Points (n, dim), those in solids moved onto their surfaces."""
+    out = x.copy()
+    for _ in range(SIDES):
+        inside = np.flatnonzero(solid(out) < 0.0)
+        if len(inside) == 0:
+            break
+        some = out[inside]
+        out[inside] = some - solid(some)[:, None] * directions(some, solid, dx)
+    return out
 
 
 @dataclass(frozen=True)
@@ -79,17 +96,35 @@ class VoronoiLiquid:
         if not isinstance(self.velocity, VoronoiField):
             self.settle_velocity()
         self.move(dt)
-        cells = EmbeddedCells.around(self.elements, self.normals(), self.method.placement)
+        cells = self.cells_now()
         self.project(cells, self.brought(cells, dt), dt)
 
-    def settle_velocity(self) -> None:
-        """The velocity that the liquid begins with, free of divergence."""
-        cells = EmbeddedCells.around(self.elements, self.normals(), self.method.placement)
+    def cells_now(self) -> EmbeddedCells:
+        """Cells around the surface as it is."""
+        return EmbeddedCells.around(self.elements, self.normals(), self.method.placement)
+
+    def settle_velocity(self) -> tuple[np.ndarray, np.ndarray]:
+        """The velocity that the liquid begins with, free of divergence; its volumes now are those that it keeps.
+
+        Returns what `solve` does.
+        """
+        s = self.surface
+        s.target = s.liquid(s.measure(s.part, len(s.target), self.ashore())[0], s.part)
+        cells = self.cells_now()
         u = np.zeros(len(cells.mesh.area))
         if self.velocity is not None:
             assert not isinstance(self.velocity, VoronoiField)
             u = (self.velocity(cells.mesh.face_position) * cells.mesh.face_normal).sum(axis=1)
-        self.project(cells, u, 0.0)
+        return self.project(cells, u, 0.0)
+
+    def ashore(self) -> np.ndarray | None:
+        """The surface's vertices, those behind solids on their surfaces: what they enclose is the liquid."""
+        return None if self.solid is None else outside(self.surface.vertices, self.solid, self.surface.dx)
+
+    def volume(self) -> float:
+        """Of the liquid [m^dim]."""
+        s = self.surface
+        return float(s.measure(np.zeros(len(s.vertices), np.int64), 1, self.ashore())[0][0])
 
     def move(self, dt: float) -> None:
         """The surface moves with the velocity."""
@@ -97,7 +132,7 @@ class VoronoiLiquid:
         s = self.surface
         s.improve()
         s.join()
-        s.settle()
+        s.settle(self.ashore())
         if len(s.triangles) == 0:
             return
         flow = self.velocity.carried(s.vertices, dt) - s.vertices
@@ -109,13 +144,11 @@ class VoronoiLiquid:
         out = np.where(free, 0.0, NEAR * s.dx - distance)
         beside = self.velocity(s.vertices + out[:, None] * outwards)  # behind a wall as just before it, along it
         along = beside - (beside * outwards).sum(axis=1)[:, None] * outwards
-        depth = np.clip(distance + DEEP * s.dx, -PULL * s.dx, PULL * s.dx)
+        depth = np.clip(distance + DEEP[s.vertices.shape[1]] * s.dx, -PULL * s.dx, PULL * s.dx)
         flow = np.where(free[:, None], flow, dt * along - depth[:, None] * outwards)
-        held = np.bincount(s.part[~free], minlength=len(s.target)) > 0
-        volume = s.liquid(s.measure(s.part, len(s.target))[0], s.part)
-        s.target = np.where(held, volume, s.target)  # what is behind walls is no liquid: only free parts are corrected
         clear = distance > CLEAR * s.dx
-        s.move(flow + clear[:, None] * (s.smoothing() + s.fairing(FAIRING)) + s.correction(free))
+        even = clear[:, None] * (s.smoothing() + s.fairing(FAIRING))
+        s.move(flow + even + s.correction(free, self.ashore()))
 
     def brought(self, cells: EmbeddedCells, dt: float) -> np.ndarray:
         """The velocities of the faces, from where their liquid was, with gravity."""
@@ -126,8 +159,14 @@ class VoronoiLiquid:
             vector = vector + dt * np.asarray(self.gravity, float)
         return (vector * m.face_normal).sum(axis=1)
 
-    def project(self, cells: EmbeddedCells, u: np.ndarray, dt: float) -> None:
-        """Make the velocities of the faces free of divergence, and a field of them."""
+    def project(self, cells: EmbeddedCells, u: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """Make the velocities of the faces free of divergence, and a field of them; returns what `solve` does."""
+        found, used = self.solve(cells, u, dt)
+        self.reconstruct(cells, found, used)
+        return found, used
+
+    def solve(self, cells: EmbeddedCells, u: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """The velocities of the faces, free of divergence, and which of them are the liquid's; 0 elsewhere."""
         s = self.surface
         opened = open_parts(cells, self.solid)
         seen = self.method.placement.sites == "surface"
@@ -140,5 +179,26 @@ class VoronoiLiquid:
         self.q, self.stats = faces.project(both, q_surface, self.method.limits, self.method.solver)
         used = faces.problem.link[: len(u)] > 0.0
         used[faces.parted] = False
+        return np.where(used, both[: len(u)], 0.0), used
+
+    def reconstruct(self, cells: EmbeddedCells, u: np.ndarray, used: np.ndarray) -> None:
+        """The field of velocities of the faces."""
         self.cells = cells
-        self.velocity = VoronoiField.of(cells.mesh, both[: len(u)], used, cells.wet, self.method.interpolation)
+        self.velocity = field_on(cells.mesh, u, used, cells.wet, self.method.interpolation, self.solid)
+
+
+def field_on(
+    mesh: Voronoi,
+    u: np.ndarray,
+    used: np.ndarray,
+    wet: np.ndarray,
+    interpolation: Interpolation,
+    solid: Distance | None,
+) -> VoronoiField:
+    """The field of velocities of the faces of cells that solids may cut."""
+    if solid is None:
+        return VoronoiField.of(mesh, u, used, wet, interpolation)
+    hidden = solid(mesh.vertices) < 0.0
+    spacing = float(np.median(mesh.distance))
+    behind = Behind(solid(mesh.cell_position) < 0.0, hidden, directions(mesh.vertices[hidden], solid, spacing))
+    return VoronoiField.of(mesh, u, used, wet, interpolation, behind)

@@ -17,6 +17,7 @@ VARYING_BYTES_PER_CELL = 40.0  # what a viscosity that varies adds
 FRAME_BYTES_PER_SAMPLE = 28.0  # per sample of the surface's lattice
 BYTES_PER_PARTICLE = 230.0  # half of it copies that are being written
 BYTES_PER_LEAF, BYTES_OF_SIZES = 900.0, 110.0  # on an octree, per leaf and per particle (`glug bench octree-step`)
+AROUND_LIQUID, BYTES_PER_SITE = 2.5, 6000.0  # Voronoi cells per site in the liquid, and what each takes
 SAMPLES = 48  # per axis, to measure the volume of shapes
 
 
@@ -28,6 +29,8 @@ def estimate(scene: Scene) -> dict[str, float]:
     setting = Setting(scene)
     if begins_on_tree(setting):
         return on_tree(setting)
+    if scene.solver.mesh == "voronoi":
+        return on_cells(setting)
     lower, upper = scene.domain.lower, scene.domain.upper
     liquid = sum(_volume(v.shape.distance, *v.shape.bounds(), lower, upper) for v in scene.volumes)
     tops = [min(float(v.shape.bounds()[1][1]), float(upper[1])) for v in scene.volumes]
@@ -65,6 +68,26 @@ def on_tree(setting: Setting) -> dict[str, float]:
     wet = np.any([volume.shape.distance(centre) < 0.0 for volume in setting.scene.volumes], axis=0)
     leaves, particles = float(len(step.tree)), float(setting.per_cell * np.count_nonzero(wet))
     return {"particles": particles, "cells": leaves, "memory": BYTES_PER_LEAF * leaves + BYTES_OF_SIZES * particles}
+
+
+def on_cells(setting: Setting) -> dict[str, float]:
+    """The same of a scene on Voronoi cells as it begins, by the volume and the surface of its shapes."""
+    scene, dx, dim = setting.scene, setting.dx, setting.dim
+    ends = scene.domain.lower, scene.domain.upper
+    volume = surface = 0.0
+    for shape in (v.shape for v in scene.volumes):
+        lower, upper = (np.asarray(end, float) for end in shape.bounds())
+
+        def near(points: np.ndarray, distance=shape.distance) -> np.ndarray:  # type: ignore[no-untyped-def]
+            return np.abs(distance(points)) - dx
+
+        volume += _volume(shape.distance, lower, upper, *ends)
+        surface += _volume(near, lower - dx, upper + dx, *ends) / (2.0 * dx)
+    deep = dx if dim == 2 else 1.0
+    vertices = surface / (dx**2) * (1.15 if dim == 3 else 1.0)
+    wet = vertices + volume / deep / (dx**dim) * (2.0 / 8.0 if dim == 3 else 0.29)
+    cells = AROUND_LIQUID * wet
+    return {"particles": wet, "cells": cells, "memory": BYTES_PER_SITE * cells}
 
 
 def _volume(

@@ -33,6 +33,7 @@ from glug.simulation.setting import Setting
 from glug.simulation.simulation import Simulation
 from glug.simulation.stages.motion import choose_time_step
 from glug.simulation.state import State
+from glug.simulation.voronoi import refined
 from glug.simulation.warm_up.compiling import FEW
 from glug.simulation.warm_up.needs import needed
 from glug.view import ScenePictures
@@ -165,7 +166,12 @@ class _Trial:
         coarse, state = self.coarse, self.coarse.state
         if len(state.particles) == 0:
             return
-        fine = Simulation(self._at(FINER * coarse.scene.domain.resolution), 1, state=split(state, coarse.setting))
+        scene = self._at(FINER * coarse.scene.domain.resolution)
+        if scene.solver.mesh == "voronoi":
+            finer = refined(Setting(scene), coarse.setting, state)
+        else:
+            finer = split(state, coarse.setting)
+        fine = Simulation(scene, 1, state=finer)
         for _ in range(WARM):
             fine.step_once()
         step = sum(cpu_seconds(fine.step_once) for _ in range(STEPS)) / STEPS

@@ -20,6 +20,7 @@ from glug.simulation.stages import (
     tetrahedra,
     tracking,
     transfer,
+    voronoi,
 )
 
 
@@ -117,10 +118,18 @@ def octree_stages(setting: Setting) -> Stages:
     return Stages(Stage(name, own.get(name) or STAGES[name]) for name in names)
 
 
+def voronoi_stages() -> Stages:
+    """The stages of a scene on Voronoi cells around its surface."""
+    names = "time_step", "track", "drain", "remesh", "advect", "forces", "pressure", "reconstruct", "clock"
+    return Stages(Stage(name, voronoi.STAGES.get(name) or STAGES[name]) for name in names)
+
+
 def stages_of(setting: Setting) -> Stages:
     """The stages that a scene has."""
     if setting.scene.solver.mesh == "octree":
         return octree_stages(setting)
+    if setting.scene.solver.mesh == "voronoi":
+        return voronoi_stages()
     problem = "two_phase" if setting.air_has_pressure else "free_surface"
     air = ("air", "bubbles") if setting.closed_air else ()
     regions = ("regions",) if setting.has_regions else ()

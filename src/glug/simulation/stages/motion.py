@@ -48,7 +48,7 @@ def choose_time_step(setting: Setting, state: State) -> float:
     """The largest equal step to the next frame in which nothing crosses more than `cfl` cells."""
     times = setting.scene.time
     remaining = (state.frame + 1) / times.fps - state.time
-    reach = times.cfl * setting.dx
+    reach = setting.cells_a_step * setting.dx
     v = state.particles.velocity
     speed = math.sqrt(sum(float(np.abs(v[:, a]).max(initial=0.0)) ** 2 for a in range(3))) if len(v) else 0.0
     end = state.time + remaining

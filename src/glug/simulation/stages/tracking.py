@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from glug.geometry.sampled import sample_box
 from glug.geometry.surface import extract
 from glug.geometry.tracking.surface import Limits, TrackedSurface
 from glug.particles import kernels
+from glug.physics.voronoi.liquid import directions
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
 from glug.simulation.stages.transfer import fastest
@@ -19,6 +21,7 @@ from glug.simulation.state import State
 FINER = 2  # samples per cell in which the scene's volumes are triangulated ...
 BEGIN = Limits(shortest=0.8)  # ... before their edges become as long as they are to be
 ROUNDS = 6  # of improvement, before the first step
+FITS, FARTHEST_FIT = 2, 0.25  # times that its vertices are then moved to where the distance is zero, by so many cells
 FAIRING = 0.25  # share of the roughness between neighbours that a step takes away: the grid does not see it
 AT_WALL = 0.5  # cells: vertices that near to a solid are moved by the flow alone
 
@@ -33,12 +36,21 @@ def begin(setting: Setting, state: State) -> TrackedSurface:
             np.maximum(found, -solid.distance(points, state.time), out=found)
         return found
 
-    lower, upper = np.asarray(scene.domain.lower, float), np.asarray(scene.domain.upper, float)
+    return triangulated(distance, np.asarray(scene.domain.lower, float), np.asarray(scene.domain.upper, float), dx)
+
+
+def triangulated(
+    distance: Callable[[np.ndarray], np.ndarray], lower: np.ndarray, upper: np.ndarray, dx: float
+) -> TrackedSurface:
+    """The surface, with edges about dx [m] long, of what of a shape is in a box."""
     surface = TrackedSurface(*extract(sample_box(distance, lower, upper, dx / FINER, 1)), dx, BEGIN)
     for _ in range(ROUNDS):
         surface.improve()
         surface.settle()
         surface.move(surface.smoothing())
+    for _ in range(FITS):  # samples round edges off
+        off = np.clip(distance(surface.vertices), -FARTHEST_FIT * dx, FARTHEST_FIT * dx)
+        surface.move(-off[:, None] * directions(surface.vertices, distance, dx))
     return TrackedSurface(surface.vertices, surface.triangles, dx)
 
 

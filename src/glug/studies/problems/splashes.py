@@ -43,7 +43,7 @@ class Splash:
         if self.name == "thin-sheet":
             return ball(points, (0.5, 0.23, 0.5), 0.2)
         depth = 0.3 if self.name == "sphere-splash" else 0.15
-        pool = np.maximum(points[:, 1] - depth, -room(points) - DEEP * self.dx)
+        pool = np.maximum(points[:, 1] - depth, -room(points) - DEEP[3] * self.dx)
         if self.name == "sphere-splash":
             return np.minimum(pool, ball(points, (0.5, 0.5, 0.5), 0.15))
         radial = np.hypot(points[:, 0] - 0.5, points[:, 2] - 0.5) - 0.12

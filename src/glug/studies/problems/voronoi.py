@@ -305,7 +305,7 @@ def basin(points: np.ndarray) -> np.ndarray:
 
 def pool(depth: float, dx: float, bump: float = 0.0) -> TrackedCurve:
     """Water in the basin, with its surface DEEP in the walls; cos(2 pi x) of height `bump` on top."""
-    x, y = 0.5 + DEEP * dx, DEEP * dx
+    x, y = 0.5 + DEEP[2] * dx, DEEP[2] * dx
     wide, high = math.ceil(2.0 * x / dx), math.ceil((depth + y) / dx)
     across, up = np.linspace(-x, x, wide + 1), np.linspace(-y, depth, high + 1)
     top = depth + bump * np.cos(2.0 * np.pi * np.clip(across, -0.5, 0.5))
@@ -339,3 +339,10 @@ def _height(x: np.ndarray, at: float) -> float:
     top = x[x[:, 1] > 0.25]
     order = np.argsort(top[:, 0])
     return float(np.interp(at, top[order, 0], top[order, 1]))
+
+
+def centroid(surface: TrackedSurface) -> np.ndarray:
+    """Of what a tracked surface or curve encloses [m]."""
+    corners = surface.vertices[surface.triangles]  # with the origin, simplices
+    weight = np.linalg.det(corners)
+    return (corners.sum(axis=1) * weight[:, None]).sum(axis=0) / ((corners.shape[1] + 1) * weight.sum())
