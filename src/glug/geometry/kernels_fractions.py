@@ -46,6 +46,23 @@ def middle_of_line(line, k, kind):
     return line[PAD + k] if kind == 0 else along_line(line, k + (1 if kind == 1 else 0), 0)
 
 
+@kernel(inline=True)
+def fill_row(near, far, row):
+    """row = 1 where the sample that goes with it is below -far, else 0; returns whether any is within `far` of zero.
+
+    The last sample goes with all that are left.
+    """
+    shared = np.uint64(min(near.size, row.size))
+    cut = np.int32(0)
+    for k in range(shared):
+        row[k] = np.float32(1.0) if near[k] < -far else np.float32(0.0)
+        cut |= np.int32(not abs(near[k]) > far)  # what is not a number shows in the fraction
+    for k in range(shared, np.uint64(row.size)):
+        row[k] = np.float32(1.0) if near[near.size - 1] < -far else np.float32(0.0)
+        cut |= np.int32(not abs(near[near.size - 1]) > far)
+    return cut != 0
+
+
 @kernel(parallel=True)
 def volume_fraction(field, kx, ky, kz, far, reach, out):
     """Fraction of every control volume of `out` where `field` is negative.
@@ -63,14 +80,12 @@ def volume_fraction(field, kx, ky, kz, far, reach, out):
         lines = np.empty((5, mk + 2 * PAD), np.float64)  # at the four corners across the row, and in the middle
         for j in range(nj):
             near = field[min(i, mi - 1), min(j, mj - 1)]
+            if not fill_row(near, far, out[i, j]):
+                continue
             first, last = nk, np.int64(0)
             for k in range(nk):
-                value = near[min(k, mk - 1)]
-                out[i, j, k] = np.float32(1.0) if value < -far else np.float32(0.0)
-                if not abs(value) > far:  # what is not a number shows in the fraction
+                if not abs(near[min(k, mk - 1)]) > far:
                     first, last = min(first, k), k + 1
-            if first >= last:
-                continue
             for a in range(2):
                 na = axis_samples(i, a, kx, mi, index[0], weight[0])
                 for b in range(2):

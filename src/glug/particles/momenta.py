@@ -17,6 +17,12 @@ from glug.particles.storage import Particles
 LEAST_INERTIA = 0.1  # mass dx^2 times it: what is thinner about an axis is not turned about it
 
 
+def crossed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Cross products of (n, 3): NumPy's own takes ten times as long for the few groups of a step."""
+    (ax, ay, az), (bx, by, bz) = a.T, b.T
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)
+
+
 @dataclass(frozen=True)
 class Momenta:
     """Of groups of particles. Masses are those of the particles: volumes where all densities are the same."""
@@ -29,7 +35,7 @@ class Momenta:
 
     def angular_about(self, point: np.ndarray) -> np.ndarray:
         """Angular momentum (groups, 3) about a point [m]."""
-        return self.angular + np.cross(self.centre - point, self.momentum)
+        return self.angular + crossed(self.centre - point, self.momentum)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ def _momenta(
     m = sums[:, 0]
     offset = sums[:, 1:4] / np.maximum(m, 1e-300)[:, None]
     momentum = sums[:, 4:7]
-    return Momenta(m, origin + offset, momentum, sums[:, 7:10] - np.cross(offset, momentum), 0.5 * sums[:, 10])
+    return Momenta(m, origin + offset, momentum, sums[:, 7:10] - crossed(offset, momentum), 0.5 * sums[:, 10])
 
 
 def set_momenta(particles: Particles, mass: np.ndarray, grid: Grid, groups: Groups, wanted: Momenta) -> None:

@@ -1,4 +1,6 @@
-"""Kernel of the coarsest level: the columns of its matrix from products with it."""
+"""Kernels of the coarsest level: its matrix from products with it, the parts of it, and its solution."""
+
+import numpy as np
 
 from glug.jit import kernel
 
@@ -26,3 +28,50 @@ def take_columns(products, places, number, ci, cj, ck, matrix):
             if 0 <= si < ni and 0 <= sj < nj and 0 <= sk < nk and number[si, sj, sk] >= 0:
                 matrix[row, number[si, sj, sk]] = product[i, j, k]
             row += 1
+
+
+@kernel
+def label_parts(matrix, label):
+    """label = the connected part of every row, numbered by their first rows; returns how many there are."""
+    n = matrix.shape[0]
+    waiting = np.empty(n, np.int64)
+    label[:] = -1
+    parts = 0
+    for first in range(n):
+        if label[first] >= 0:
+            continue
+        label[first] = parts
+        waiting[0], count = first, 1
+        while count > 0:
+            count -= 1
+            row = matrix[waiting[count]]
+            for m in range(n):
+                if row[m] != 0.0 and label[m] < 0:
+                    label[m] = parts
+                    waiting[count] = m
+                    count += 1
+        parts += 1
+    return parts
+
+
+@kernel
+def solve_factored(factor, x):
+    """x = (L L')^-1 x, in place; `factor` holds L by rows, and is not read above its diagonal.
+
+    Library calls cost several times as much for a matrix of this size, and differ from one library to another.
+    """
+    n = np.uint64(len(x))
+    one = np.uint64(1)
+    for i in range(n):
+        row = factor[i]
+        total = 0.0
+        for m in range(i):
+            total += row[m] * x[m]
+        x[i] = (x[i] - total) / row[i]
+    for step in range(n):
+        i = n - one - step
+        row = factor[i]
+        x[i] /= row[i]
+        value = x[i]
+        for m in range(i):
+            x[m] -= value * row[m]

@@ -6,12 +6,13 @@ coarse correction, and the restriction is the transpose of the interpolation, so
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
 
 from glug.errors import SolverError
-from glug.jit import dense_on_one_thread, threads_for
+from glug.jit import SMALL, dense_on_one_thread, threads_for
 from glug.solvers import kernels, kernels_bottom
 from glug.solvers.cg import Vector, zeros_like
 
@@ -27,6 +28,7 @@ class Level(Protocol):
     """
 
     mask: Vector
+    unknowns: int
     blocks: np.ndarray
 
     def apply(self, x: Vector, q: Vector) -> float:
@@ -69,14 +71,14 @@ class Multigrid:
         self.levels, self.smoother, self.repeats = levels, smoother, repeats
         self._sums = np.zeros(len(levels[0].blocks) * len(levels[0].mask))
         self._vectors = [tuple(zeros_like(level) for _ in range(3)) for level in levels[1:]]
-        self._unknowns = [unknowns(level) for level in levels]
+        self._unknowns = [level.unknowns for level in levels]
         if bottom is None:
             bottom = DirectBottom(levels[-1]) if self._unknowns[-1] <= BOTTOM else SweptBottom(smoother)
         self._bottom: Bottom = bottom
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         """z = what the cycle makes of r; returns r . z."""
-        with threads_for(self._unknowns[0]), dense_on_one_thread():
+        with threads_for(self._unknowns[0]):
             self.cycle(0, r, z, scratch)
         kernels.dot(r, z, self.levels[0].blocks, self._sums)
         return float(self._sums.sum())
@@ -91,20 +93,21 @@ class Multigrid:
         (self.smoother.start if fresh else self.smoother.forward)(level, b, x, r)
         level.residual(b, x, r)
         level.restrict(r, self.levels[depth + 1], coarse_b)
-        with threads_for(self._unknowns[depth + 1]):
+        with self._threads_below(depth):
             self.cycle(depth + 1, coarse_b, coarse_x, coarse_r)
             if depth + 2 < len(self.levels) and depth < self.repeats:
                 self.cycle(depth + 1, coarse_b, coarse_x, coarse_r, fresh=False)
         level.interpolate(coarse_x, x)
         self.smoother.backward(level, b, x, r)
 
+    def _threads_below(self, depth: int) -> AbstractContextManager[Any]:
+        """The threads of the level below `depth`. Where this one is small already they are its own: to ask costs more
+        than a kernel of the coarsest levels takes."""
+        return nullcontext() if self._unknowns[depth] < SMALL else threads_for(self._unknowns[depth + 1])
+
 
 class Bottom(Protocol):
     def solve(self, level: Level, b: Vector, x: Vector, scratch: Vector) -> None: ...
-
-
-def unknowns(level: Level) -> int:
-    return sum(int(np.count_nonzero(m)) for m in level.mask)
 
 
 def definite_factor(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -137,10 +140,13 @@ class DirectBottom:
             self._solve = self._factorise(0.5 * (matrix + matrix.T)) if len(matrix) else np.zeros_like
 
     def _factorise(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        from scipy.linalg import cho_solve
+        factor = np.ascontiguousarray(definite_factor(hold_constants(matrix))[0])
 
-        factor = definite_factor(hold_constants(matrix))
-        return lambda b: cho_solve(factor, b, check_finite=False)
+        def solve(b: np.ndarray) -> np.ndarray:
+            kernels_bottom.solve_factored(factor, b)
+            return b
+
+        return solve
 
     def _assemble(self, level: Level) -> np.ndarray:
         """The matrix, column by column. Rows reach one sample along every axis, so every third column fits in one
@@ -156,9 +162,10 @@ class DirectBottom:
         matrix = np.zeros((total, total))
         x, q = zeros_like(level), zeros_like(level)
         for c, mask in enumerate(level.mask):
+            ones = (mask > 0).astype(np.float32)
             for colour in itertools.product(range(3), repeat=3):
                 every_third = tuple(slice(o, None, 3) for o in colour)
-                x[c][every_third] = mask[every_third] > 0
+                x[c][every_third] = ones[every_third]
                 level.apply(x, q)
                 x[c][every_third] = 0.0
                 kernels_bottom.take_columns(q, places, number[c], *colour, matrix)
@@ -190,16 +197,13 @@ def hold_constants(matrix: np.ndarray) -> np.ndarray:
     A right-hand side that sums to zero has the solution of mean zero then. Without, what rounding makes of the sum
     would be blown up to a large constant, in which the rest of a float32 solution is lost.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    count, label = connected_components(csr_array(matrix), connection="weak")
-    for part in range(count):
+    label = np.empty(len(matrix), np.int64)
+    count = kernels_bottom.label_parts(matrix, label)
+    total = np.bincount(label, matrix.sum(axis=1), minlength=count)
+    stiffness = np.bincount(label, matrix.diagonal(), minlength=count)
+    for part in np.flatnonzero(np.abs(total) <= UNFIXED * stiffness):
         mine = np.flatnonzero(label == part)
-        block = matrix[np.ix_(mine, mine)]
-        stiffness = float(np.trace(block))
-        if abs(block.sum()) <= UNFIXED * stiffness:
-            matrix[np.ix_(mine, mine)] = block + stiffness / len(mine) ** 2
+        matrix[np.ix_(mine, mine)] += stiffness[part] / len(mine) ** 2
     return matrix
 
 

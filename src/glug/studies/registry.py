@@ -195,6 +195,7 @@ BENCHES: Mapping[str, Entry] = {
     "separation": Entry(
         "glug.studies.bench.solves.separation", "projection between walls that let go, beside ordinary ones"
     ),
+    "solids": Entry("glug.studies.bench.solids", "a still cup and a moving spoon: what solids take of a step"),
     "start": Entry(
         "glug.studies.bench.start", "honey-coil: seconds to the first pictures with kernels cold, kept and carried"
     ),

@@ -27,7 +27,7 @@ class GroupedLevel:
 
     def __init__(self, system: AssembledSystem, group: np.ndarray, groups: int):
         self.system, self.group = system, group
-        self.mask, self.blocks = system.mask, system.blocks
+        self.mask, self.unknowns, self.blocks = system.mask, system.unknowns, system.blocks
         self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
         self.everything, self.hard = system.everything, Part(system.swept[:0], np.zeros(0, np.int32))
         self.members = np.argsort(group, kind="stable").astype(np.int32)

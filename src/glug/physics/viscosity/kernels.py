@@ -1,9 +1,12 @@
-"""Kernels that prepare the viscous operator: which faces are solid, and what walls do to the strain rows."""
+"""Kernels that prepare the viscous operator: which faces are solid, and what walls do to the strain rows.
+
+Most rows of a window hold no liquid, and most that do are away from solids: a row is looked at as a whole first.
+"""
 
 import numpy as np
 
 from glug.geometry.kernels import cube_fraction, gather_corners
-from glug.grids.kernels import moved
+from glug.grids.kernels import any_of, moved
 from glug.jit import kernel, prange
 
 LEAST_THETA = 0.05
@@ -24,6 +27,22 @@ def solid_faces(axis, nodes, near, area, solid):
             for k in range(nk):
                 closed = areas and area[i, j, k] == np.float32(0.0)
                 solid[i, j, k] = closed or face_distance(nodes, axis, i, j, k) <= near
+
+
+@kernel(inline=True)
+def any_positive(row):
+    """Whether any sample of a row is positive."""
+    found = np.int32(0)
+    for k in range(np.uint64(row.size)):
+        found |= np.int32(row[k] > np.float32(0.0))
+    return found != 0
+
+
+@kernel(inline=True)
+def solids_near(s, i, j, upper):
+    """Whether any face of row (i, j), of those before it or, with `upper` = 1, of those after it is solid."""
+    found = any_of(s[i, j]) or any_of(s[i - 1, j]) or any_of(s[i, j - 1])
+    return found or any_of(s[i + upper, j]) or any_of(s[i, j + upper])
 
 
 @kernel(inline=True)
@@ -111,10 +130,10 @@ def drop_hanging(axis, cell, e, ma, mb, kept):
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
         for j in range(1, nj - 1):
-            for k in range(1, nk - 1):
-                c = own[i, j, k]
-                kept[i, j, k] = c
-                if c > np.float32(0.0):
+            for k in range(np.uint64(1), np.uint64(nk - 1)):
+                kept[i, j, k] = own[i, j, k]
+            for k in range(1, nk - 1 if any_positive(own[i, j]) else 1):
+                if own[i, j, k] > np.float32(0.0):
                     a0, a1, b0, b1 = shear_faces(axis, i, j, k)
                     if min(min(ma[a0], ma[a1]), min(mb[b0], mb[b1])) < half:
                         count = hangs(first, cell, own, eb, a0) + hangs(first, cell, own, eb, a1)
@@ -136,6 +155,8 @@ def cut_edges(axis, nodes, taken, sa, sb, ma, mb, e):
         corners = np.empty(8, np.float64)
         index, weight = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
         for j in range(1, nj - 1):
+            if not any_positive(e[i, j]):
+                continue
             for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
                 if not e[i, j, k] > np.float32(0.0):
                     continue
@@ -161,13 +182,16 @@ def couple(axis, stop_a, stop_b, sa, sb, e, f):
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
         for j in range(1, nj - 1):
+            for k in range(np.uint64(1), np.uint64(nk - 1)):
+                f[i, j, k] = e[i, j, k]
+            if not any_positive(e[i, j]) or not (solids_near(sa, i, j, 0) or solids_near(sb, i, j, 0)):
+                continue
             for k in range(1, nk - 1):
                 c = e[i, j, k]
                 a0, a1, b0, b1 = shear_faces(axis, i, j, k)
                 if c > np.float32(0.0) and (sa[a0] or sa[a1] or sb[b0] or sb[b1]):
                     thetas = pair_distance(stop_a, first, sa, a0, a1) * pair_distance(stop_b, second, sb, b0, b1)
-                    c = np.float32(c / thetas)
-                f[i, j, k] = c
+                    f[i, j, k] = np.float32(c / thetas)
 
 
 @kernel(parallel=True)
@@ -182,6 +206,8 @@ def cut_cells(dim, nodes, taken, s, m, cell):
         corners = np.empty(8, np.float64)
         index, weight = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
         for j in range(1, nj - 1):
+            if not any_positive(cell[i, j]):
+                continue
             for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
                 if not cell[i, j, k] > np.float32(0.0):
                     continue
@@ -227,6 +253,8 @@ def hold_by_walls(axis, nodes, s, cell, shear_b, shear_c, m):
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
         for j in range(1, nj - 1):
+            if not any_positive(m[i, j]) or not solids_near(s, i, j, 1):
+                continue
             for k in range(1, nk - 1):
                 if not m[i, j, k] > np.float32(0.0):
                     continue

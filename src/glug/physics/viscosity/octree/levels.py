@@ -41,7 +41,7 @@ class OctreeLevel:
         self._shift = below.shift  # of the tree's corner in the regular grid, and in that of level 1
         self._shift_1 = below.shift // 2 + EMPTY
         self.everything, self.hard = system.everything, system.part(below.hard)
-        self.mask, self.blocks = system.mask, system.blocks
+        self.mask, self.unknowns, self.blocks = system.mask, system.unknowns, system.blocks
         self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
         self._shapes = below.shapes
         self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
