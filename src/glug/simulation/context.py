@@ -56,6 +56,7 @@ class StepContext:
     full: bool = False  # particles have the volume of all that is open [reseed]
 
     solid: SolidField = field(init=False)  # [geometry]
+    held: SolidField = field(init=False)  # the same for solves, with open sources as solids [geometry]
     phi: np.ndarray = field(init=False)  # distance of the liquid at cell centres [m], whatever the air is [geometry]
     fraction: np.ndarray | None = field(init=False)  # open liquid fraction of every cell [geometry]
     liquids: dict[int, np.ndarray] = field(init=False)  # distances of liquids of other densities, by number [geometry]

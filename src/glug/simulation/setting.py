@@ -10,6 +10,7 @@ import numpy as np
 
 from glug.errors import SceneError
 from glug.geometry.solids.field import SolidField, Walls, sample_solids
+from glug.geometry.solids.sampling import Solid as Sampled
 from glug.geometry.solids.still import StillSolids
 from glug.grids.blocks import TILE
 from glug.grids.regular import Grid
@@ -21,6 +22,7 @@ from glug.scene.motions.free import FreeMotion
 from glug.scene.schema import SIDES
 from glug.simulation.bodies.contact import Contact
 from glug.simulation.bodies.motion import body_descriptions
+from glug.simulation.nozzles import Nozzle
 
 BORDER = 3  # cells of a window behind a wall
 THICK_LIQUID = 1.0  # mu / (rho dx^2 fps) above which `auto` is APIC: its own viscosity is less than the liquid's
@@ -35,6 +37,7 @@ class Setting:
     scene: Scene
     _still: StillSolids | None = None
     _last: tuple[float, list[FreeMotion] | None, SolidField] | None = None
+    _held: tuple[Grid, list[Nozzle], SolidField] | None = None
     _kept: dict[str, tuple[np.ndarray, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -209,4 +212,26 @@ class Setting:
         if last is None or (self.moving and (last[0] != t or last[1] is not bodies)):
             solids = self.solids_with(bodies or [])
             last = self._last = t, bodies, sample_solids(grid, self.walls, solids, t, self._still)
+        return last[2]
+
+    def holding(self, t: float, bodies: list[FreeMotion] | None = None) -> list[Sampled]:
+        """The solids and the sources that are open at time t, as solves see them."""
+        return [*self.solids_with(bodies or []), *self.nozzles(t)]
+
+    def nozzles(self, t: float) -> list[Nozzle]:
+        """The sources that are open at time t [s], where solves hold their liquid: 2D Stokes solves have their own."""
+        if self.stokes or self.scene.solver.mesh not in ("regular", "octree"):
+            return []
+        return [Nozzle(source) for source in self.scene.sources if source.active(t)]
+
+    def held_field(self, grid: Grid, t: float, bodies: list[FreeMotion] | None = None) -> SolidField:
+        """The same as solves see them: with the sources that are open, whose liquid moves as they say."""
+        solid, nozzles = self.solid_field(grid, t, bodies), self.nozzles(t)
+        if not nozzles:
+            return solid
+        moving = self.moving or any(nozzle.source.moving for nozzle in nozzles)
+        last = self._held
+        if moving or last is None or last[0] != grid or last[1] != nozzles:
+            field = sample_solids(grid, self.walls, self.holding(t, bodies), t, self._still)
+            last = self._held = grid, nozzles, field
         return last[2]

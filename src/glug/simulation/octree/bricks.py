@@ -66,6 +66,10 @@ class Brick:
         """The solids at time t."""
         return sample_solids(self.grid, setting.walls, setting.solids, t)
 
+    def held(self, setting: Setting, t: float) -> SolidField:
+        """The solids as solves see them: with the sources that are open."""
+        return sample_solids(self.grid, setting.walls, setting.holding(t), t)
+
     def closed(self, solid: SolidField) -> np.ndarray:
         """The solids' distance at cell corners, with coarse leaves as solids."""
         return nodes_around(solid.distance, self.full, self.grid.dx)

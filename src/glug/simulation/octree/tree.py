@@ -196,7 +196,7 @@ def with_cells(marks: Tiles, keys: np.ndarray) -> Tiles:
 def solid_cells(setting: Setting, held: Occupied, place: Place, t: float) -> np.ndarray:
     """Keys of the finest cells near liquid that solids may cut, found from wet leaves down."""
     found = [np.zeros(0, np.int64)]
-    for solid in setting.solids:
+    for solid in setting.holding(t):
         key, level = held.tree.key[held.wet > 0], held.tree.level[held.wet > 0]
         near = np.zeros(0, np.int64)
         for l in range(held.tree.levels - 1, -1, -1):

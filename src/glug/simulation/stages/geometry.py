@@ -13,7 +13,7 @@ from glug.physics.affine.projection import Depths, mark_particles
 from glug.physics.air.two_phase import affine_air, two_phase_problem
 from glug.physics.densities import distance_of, mobility_of
 from glug.physics.pressure.evenness import Evenness
-from glug.physics.pressure.problem import PressureProblem
+from glug.physics.pressure.problem import PressureProblem, open_cells
 from glug.physics.pressure.volume import VolumeCorrection
 from glug.physics.rigid.bodies import RigidBodies
 from glug.simulation.bodies.motion import reduced
@@ -38,6 +38,7 @@ def geometry(context: StepContext) -> None:
     if setting.scene.solver.air == "vacuum":
         fill_holes(phi, solid.openness, grid.dx)
     context.solid, context.phi = solid, phi
+    context.held = setting.held_field(grid, state.time, state.bodies)
     context.fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
     context.bodies = bodies_now(context)
     context.liquids = {n: distance_of(n, p, grid, solid) for n in setting.other_densities}
@@ -52,7 +53,7 @@ def bodies_now(context: StepContext) -> RigidBodies | None:
     if not setting.bodies:
         return None
     now = [description.now(body, grid.dim) for description, body in zip(setting.bodies, state.bodies)]
-    bodies = RigidBodies.build(grid, context.solid, now, setting.density)
+    bodies = RigidBodies.build(grid, context.held, now, setting.density)
     bodies.velocity[:] = [reduced(body, grid.dim) for body in state.bodies]
     falls = np.array([not description.on_axle for description in setting.bodies])
     bodies.velocity[falls, : grid.dim] += context.dt * setting.gravity[: grid.dim]
@@ -62,17 +63,24 @@ def bodies_now(context: StepContext) -> RigidBodies | None:
 
 def free_surface(context: StepContext) -> None:
     """The pressure problem of the liquid alone, with air at p = 0."""
-    given = context.grid, context.phi, context.solid
+    given = context.grid, context.phi, context.held
     context.problem = PressureProblem.build(*given, context.bodies, context.mobility)
-    context.wet = context.problem.wet
+    context.wet = wet_cells(context)
 
 
 def two_phase(context: StepContext) -> None:
     """The pressure problem of liquid and air."""
-    given = context.grid, context.phi, context.solid
+    given = context.grid, context.phi, context.held
     ratio = context.setting.scene.solver.air_density / context.setting.density
     context.problem = two_phase_problem(*given, ratio, context.bodies, context.mobility)
-    context.wet = context.problem.wet
+    context.wet = wet_cells(context)
+
+
+def wet_cells(context: StepContext) -> np.ndarray:
+    """The cells with liquid at their centres, those in open sources too."""
+    if context.held is context.solid:
+        return context.problem.wet
+    return open_cells((context.phi < 0).view(np.uint8), context.solid.area)
 
 
 def freed_before(grid: Grid, cells: np.ndarray) -> np.ndarray:

@@ -62,7 +62,7 @@ def touched(context: StepContext, label: np.ndarray, count: int) -> np.ndarray:
     cells = max(context.setting.scene.time.cfl, fastest(context.velocity) * context.dt / context.grid.dx)
     reach = (math.ceil(cells) + 1) * context.grid.dx
     found = np.zeros(count, np.uint8)
-    kernels_momenta.touched_parts(label, context.solid.distance, np.float32(reach), found)
+    kernels_momenta.touched_parts(label, context.held.distance, np.float32(reach), found)
     return found
 
 

@@ -26,6 +26,7 @@ from glug.physics.pressure.kernels import closed_flux
 from glug.physics.pressure.octree.problem import OctreePressure
 from glug.physics.pressure.volume import DEAD_CURVED, MOST
 from glug.physics.velocity import LiquidSurroundings
+from glug.physics.viscosity.levels import NEAR_SOLID
 from glug.simulation.context import StepContext
 from glug.simulation.octree.bricks import bricks
 from glug.simulation.octree.tree import StepTree, grow
@@ -94,9 +95,11 @@ def geometry(context: StepContext) -> None:
     count, dx = len(step.tree), setting.dx
     step.phi, step.fraction = np.full(count, -dx, np.float32), np.ones(count, np.float32)
     step.area, step.wet = np.ones((count, 6), np.float32), np.ones(count, np.uint8)
-    step.inflow = np.zeros(count, np.float32) if setting.moving else None
+    nozzles = setting.nozzles(state.time)
+    step.inflow = np.zeros(count, np.float32) if setting.moving or nozzles else None
     for brick in bricks(step):
         solid = brick.solid(setting, state.time)
+        held = brick.held(setting, state.time) if nozzles else solid
         phi = liquid_distance(*brick.particles(state.particles), brick.grid, brick.closed(solid))
         sink_full(phi, brick.full, dx)
         fill_hidden(phi, solid.hidden)
@@ -107,10 +110,10 @@ def geometry(context: StepContext) -> None:
         for side in range(6):
             at = brick.cells.copy()
             at[:, side >> 1] += side & 1
-            step.area[brick.mine, side] = solid.area[side >> 1][tuple(at.T)]
-        if step.inflow is not None and solid.velocity is not None and solid.clear is not None:
+            step.area[brick.mine, side] = held.area[side >> 1][tuple(at.T)]
+        if step.inflow is not None and held.velocity is not None and held.clear is not None:
             pressed = np.zeros_like(phi)
-            closed_flux(*solid.velocity, *solid.clear, (phi < 0).view(np.uint8), pressed)
+            closed_flux(*held.velocity, *held.clear, (phi < 0).view(np.uint8), pressed)
             brick.give(pressed, step.inflow)
     context.volume = float((step.fraction * 8.0**step.tree.level).sum(dtype=np.float64)) * dx**3
 
@@ -159,6 +162,19 @@ def forces(context: StepContext) -> None:
         if found.shape != points.shape:
             raise InputError(f"a force gives accelerations (n, 3) at n points, got an array {found.shape}")
         u += (dt * found[np.arange(len(axis)), axis]).astype(np.float32)
+    hold_sources(context)
+
+
+def hold_sources(context: StepContext) -> None:
+    """Faces inside open sources have the sources' velocity, which solves leave as it is."""
+    step, t = context.tree, context.state.time
+    nozzles = context.setting.nozzles(t)
+    if not nozzles:
+        return
+    points, axis = step.place.corner + step.place.dx * step.faces.position, step.faces.axis
+    for nozzle in nozzles:
+        inside = nozzle.holds(points, t, NEAR_SOLID * step.place.dx)
+        step.u[inside] = nozzle.velocity(points[inside], t)[np.arange(len(inside)), axis[inside]]
 
 
 def pressure(context: StepContext, name: str = "pressure") -> None:

@@ -30,18 +30,20 @@ def viscosity(context: StepContext) -> None:
     octree.continue_velocity(context, LAYERS, stick=True)
     diffusion = cell_viscosity(context, context.dt / (setting.density * setting.dx**2))
     assert isinstance(diffusion, float)  # scenes with others are refused
+    solids = setting.holding(context.state.time)
     tree, base = step.tree.cropped()
     liquid = TreeLiquid(
         replace(step.faces, tree=tree),
         box(step, tree.shape, base),
         step.phi,
         diffusion,
-        lambda around: sample_solids(around, setting.walls, setting.solids, context.state.time),
+        lambda around: sample_solids(around, setting.walls, solids, context.state.time),
         tuple((low / setting.dx, high / setting.dx) for low, high in setting.walls.slip),
     )
     u = step.u[: step.faces.count]
     limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * octree.fastest(u, step.faces.axis))
     context.solves["viscosity"] = liquid.solve(u, limits)
+    octree.hold_sources(context)
 
 
 def box(step: StepTree, shape: Shape, base: np.ndarray) -> Grid:

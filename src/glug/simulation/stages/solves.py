@@ -63,7 +63,7 @@ def viscous_fluid(context: StepContext, dt: float) -> ViscousFluid:
     setting = context.setting
     diffusion = cell_viscosity(context, dt / (setting.density * setting.dx**2))
     density = None if context.mobility is None else mapped(np.reciprocal, context.mobility)
-    return ViscousFluid(context.grid, context.phi, context.solid, diffusion, context.bodies, context.freed, density)
+    return ViscousFluid(context.grid, context.phi, context.held, diffusion, context.bodies, context.freed, density)
 
 
 def cell_viscosity(context: StepContext, scale: float) -> np.ndarray | float:
@@ -92,8 +92,8 @@ def displace(context: StepContext) -> None:
         if found is not None:
             w, context.solves["displace"] = found
         if context.evenness is not None:
-            context.evenness.add_to(w, context.wet, context.solid.openness, context.solid.area, context.grid)
-        extend_displacement(w, context.grid, context.wet, context.solid.area)
+            context.evenness.add_to(w, context.wet, context.held.openness, context.held.area, context.grid)
+        extend_displacement(w, context.grid, context.wet, context.held.area)
         for u, by in zip(context.velocity, w):
             u += by
     context.problem.forget_solves()

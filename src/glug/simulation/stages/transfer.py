@@ -42,6 +42,18 @@ def forces(context: StepContext) -> None:
     context.again = pushed_again(context)
     with remembered(context):
         accelerate(context)
+    hold_sources(context)
+
+
+def hold_sources(context: StepContext) -> None:
+    """Faces inside open sources have the sources' velocity, which solves leave as it is."""
+    held, first = context.held, len(context.setting.solids)
+    if held is context.solid:
+        return
+    assert held.owner is not None and held.velocity is not None
+    for a in context.grid.axes:
+        inside = (held.owner[a] >= first) & (held.area[a] == 0.0)
+        np.copyto(context.velocity[a], held.velocity[a], where=inside)
 
 
 def accelerate(context: StepContext) -> None:
