@@ -53,6 +53,7 @@ SHOTS = {
     "float-and-sink": Shot(30, 48),
     "four-bodies": Shot(16, 48),
     "figure-on-cake": Shot(10, 48),
+    "glass-cow": Shot(26, 56),
     "honey-2d": Shot(40, 80),
     "honey-coil": Shot(36, 96),
     "honey-rope": Shot(60, 60),
