@@ -16,14 +16,12 @@ from glug.geometry.solids.field import SolidField, sample_solids
 from glug.geometry.solids.full import nodes_around
 from glug.grids.octree.linear import kernels_lattice as kernels
 from glug.grids.octree.linear.lattice import cells_per_level
-from glug.grids.octree.linear.morton import cells_of
 from glug.grids.regular import Grid, Staggered, mapped
 from glug.particles.kernels_leaves import particles_in_window
 from glug.particles.storage import Particles
 from glug.simulation.octree.tree import StepTree
 from glug.simulation.setting import Setting
 
-CUBE = 6  # bits of the coordinates of a cell in a cube
 HALO = 8  # cells around the box: the distance looks two cells far for particles, and is spread by seven
 
 
@@ -116,13 +114,14 @@ class Brick:
 
     def _ghosts(self, box: tuple[np.ndarray, np.ndarray] | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """For every axis, finest ghosts on and behind walls: faces of the window, and numbers; those beside a box."""
-        place, number = self.step.wall_ghosts
-        cell = place[:, 1:4] + self.step.lo - np.asarray(self.grid.lo)
-        for a in range(3):
+        shift = self.step.lo - np.asarray(self.grid.lo)
+        for a, (cell, number) in enumerate(self.step.wall_ghosts):
             size = np.array(self.grid.shape) + (np.arange(3) == a)
-            low, high = (np.zeros(3, int), size) if box is None else (box[0] - 1, box[1] + 1)
-            fits = (place[:, 0] == a) & ((cell >= low) & (cell < np.minimum(high, size))).all(axis=1)
-            yield cell[fits], number[fits]
+            low, high = (np.zeros(3, int), size) if box is None else (box[0] - 1, np.minimum(box[1] + 1, size))
+            fits = np.ones(len(number), np.bool_)
+            for x, least, end in zip(cell, low - shift, high - shift):
+                fits &= (x >= least) & (x < end)
+            yield cell[:, fits].T + shift, number[fits]
 
 
 def _taken(number: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -133,17 +132,8 @@ def _taken(number: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def bricks(step: StepTree, halo: int = HALO) -> Iterator[Brick]:
     """Of all finest leaves, one after the other."""
-    tree = step.tree
-    finest = np.flatnonzero(tree.level == 0)
-    cube = tree.key[finest] >> (3 * CUBE)
-    ends = np.flatnonzero(np.append(cube[1:] != cube[:-1], True)) + 1 if len(finest) else np.zeros(0, int)
-    begin = 0
-    for end in ends.tolist():
-        mine = finest[begin:end]
-        cells = cells_of(tree.key[mine])
-        low, high = cells.min(axis=0) - halo, cells.max(axis=0) + 1 + halo
-        i, j, k = (int(n) for n in low + step.lo)
-        nx, ny, nz = (int(n) for n in high - low)
+    for mine, cells, low, high in step.cubes:
+        i, j, k = (int(n) for n in low - halo + step.lo)
+        nx, ny, nz = (int(n) for n in high - low + 2 * halo)
         grid = Grid(step.place.dx, (nx, ny, nz), (i, j, k), step.origin, 3)
-        yield Brick(step, grid, mine, cells - low)
-        begin = end
+        yield Brick(step, grid, mine, cells + np.int32(halo))

@@ -26,6 +26,7 @@ from glug.simulation.setting import Setting
 
 AIR = 3  # finest cells above the surface, besides those that it may cross in a step
 CALM = 2  # cells by which liquid must be deeper than the band before its particles are merged: nothing flickers
+CUBE = 6  # bits of the coordinates of a finest cell in the cube of its brick
 HALF_DIAGONAL = 0.5 * math.sqrt(3.0)  # of a cell
 
 
@@ -66,12 +67,25 @@ class StepTree:
         return self.transfer.lattice
 
     @cached_property
-    def wall_ghosts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Finest ghosts on and behind walls: axis, cell and level (n, 5), and their numbers in vectors."""
-        lattice = self.lattice
-        finest = lattice.place[:, 4] == 0
-        some = np.flatnonzero(finest & ((lattice.kind == BEHIND) | (lattice.kind == WALL)))
-        return lattice.place[some], lattice.faces.count + some
+    def wall_ghosts(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Finest ghosts on and behind walls: for every axis their cells (3, n), and their numbers in vectors."""
+        lattice, found = self.lattice, []
+        finest = (lattice.place[:, 4] == 0) & ((lattice.kind == BEHIND) | (lattice.kind == WALL))
+        for a in range(3):
+            some = np.flatnonzero(finest & (lattice.place[:, 0] == a))
+            found.append((np.ascontiguousarray(lattice.place[some, 1:4].T), lattice.faces.count + some))
+        return found
+
+    @cached_property
+    def cubes(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """The finest leaves cube by cube: numbers, cells (n, 3) int32 in the box around them, and that box's ends."""
+        finest, found = np.flatnonzero(self.tree.level == 0), []
+        cube = self.tree.key[finest] >> (3 * CUBE)
+        for mine in np.split(finest, np.flatnonzero(cube[1:] != cube[:-1]) + 1) if len(finest) else ():
+            cells = cells_of(self.tree.key[mine])
+            low, high = (np.array([f(x) for x in cells.T]) for f in (np.min, np.max))
+            found.append((mine, (cells - low).astype(np.int32), low, high + 1))
+        return found
 
     def levels_at(self, tree: LinearTree, position: np.ndarray) -> np.ndarray:
         """The level of the leaf of a tree at every position, 0 where there is none."""
@@ -136,9 +150,14 @@ def occupied_cells(p: Particles, place: Place, shape: Shape, levels: int, nomina
 
 def distinct(keys: np.ndarray) -> np.ndarray:
     """Sorted, each once; those one after the other are often equal."""
+    return without_repeats(np.sort(without_repeats(keys)))
+
+
+def without_repeats(keys: np.ndarray) -> np.ndarray:
+    """Those that differ from the one before them."""
     new = np.ones(len(keys), np.bool_)
     new[1:] = keys[1:] != keys[:-1]
-    return np.unique(keys[new])
+    return keys[new]
 
 
 def place_of(setting: Setting) -> Place:

@@ -142,7 +142,7 @@ def fill_lattice(step: StepTree, reached: np.ndarray | None = None) -> None:
     """Ghosts from faces; those behind walls that particles have reached stay as they are, as finest ones do."""
     ghosts, faces = step.lattice, step.faces.count
     ghosts.fill(step.u)
-    kept = step.wall_ghosts[1]
+    kept = np.concatenate([number for _, number in step.wall_ghosts])
     if reached is not None:
         kept = np.union1d(kept, faces + ghosts.behind[reached[faces + ghosts.behind] > 0])
     values = step.u[kept].copy()
@@ -297,9 +297,11 @@ def leave_solids(context: StepContext, before: np.ndarray) -> float:
 
 def at_edges(setting: Setting, position: np.ndarray) -> np.ndarray:
     """Whether positions are less than a cell away from two sides of the domain, or more."""
-    near = (position < np.asarray(setting.walls.lower) + setting.dx).astype(np.int8)
-    near += position > np.asarray(setting.walls.upper) - setting.dx
-    return near.sum(axis=1) > 1
+    near = np.zeros(len(position), np.int8)
+    for a in range(3):
+        near += position[:, a] < setting.walls.lower[a] + setting.dx
+        near += position[:, a] > setting.walls.upper[a] - setting.dx
+    return near > 1
 
 
 STAGES = {

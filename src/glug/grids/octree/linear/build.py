@@ -94,7 +94,7 @@ def dilated(tiles: Tiles, reach: int, shape: Shape) -> Tiles:
         kernels_marks.dilate(tiles.cells, *own, axis, reach, cells)
         tiles = Tiles(key, cells)
     kernels_marks.clip(tiles.key, limits_of(shape), tiles.cells)
-    some = tiles.cells.any(axis=1)
+    some = tiles.cells.view(np.int64).any(axis=1)
     return Tiles(tiles.key[some], tiles.cells[some])
 
 
@@ -103,7 +103,7 @@ def parents(tiles: Tiles) -> Tiles:
     key = np.unique(tiles.key >> 3)
     cells = np.empty((len(key), int(kernels.TILE)), np.uint8)
     kernels.divide_parents(tiles.cells, children_of(tiles.key, key), cells)
-    some = cells.any(axis=1)
+    some = cells.view(np.int64).any(axis=1)
     return Tiles(key[some], cells[some])
 
 

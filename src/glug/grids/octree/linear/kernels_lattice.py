@@ -48,12 +48,21 @@ def cell_at(i, j, k, l, limits, tile_key, tile_level, slots, table):
 
 
 @kernel(inline=True)
-def face_between(low, high, axis, l, level, first, owned):
-    """The number of the face of level l between two cells of that level, as `cell_at` has them; or what it is else."""
+def no_face(low, high):
+    """What a lattice face is that neither of its cells has; cells are as `cell_at` has them."""
     if low == OUTSIDE or high == OUTSIDE:
         return BEHIND if low == high else WALL
     if low == DIVIDED or high == DIVIDED:
         return SPLIT
+    return AIR if low == ABSENT and high == ABSENT else COVERED
+
+
+@kernel(inline=True)
+def face_between(low, high, axis, l, level, first, owned):
+    """The number of the face of level l between two cells of that level, as `cell_at` has them; or what it is else."""
+    kind = no_face(low, high)
+    if kind != COVERED:
+        return kind
     if high >= 0 and level[high] == l:
         found = own_face(first, owned, high, 2 * axis)
         if found >= 0:
@@ -62,7 +71,7 @@ def face_between(low, high, axis, l, level, first, owned):
         found = own_face(first, owned, low, 2 * axis + 1)
         if found >= 0:
             return found
-    return AIR if low == ABSENT and high == ABSENT else COVERED
+    return COVERED
 
 
 @kernel(inline=True)
@@ -93,15 +102,30 @@ def cells_around(n, key, level, limits, tile_key, tile_level, slots, table, arou
                 around[9 * a + 3 * b + c + 13] = found
 
 
+@kernel(inline=True)
+def own_faces(n, around, level, first, owned, mine):
+    """`mine` (27, 6): the faces that the cells around leaf n, of its level, have of their own; -1 for others."""
+    l = level[n]
+    for m in range(27):
+        c = around[m]
+        bits, f = np.int64(0), np.int64(0)
+        if c >= 0 and level[c] == l:
+            bits, f = np.int64(owned[c]), np.int64(first[c])
+        for side in range(6):
+            has = (bits >> side) & ONE
+            mine[m, side] = f if has else np.int64(-1)
+            f += has
+
+
 @kernel(parallel=True)
 def faces_around(key, level, limits, tile_key, tile_level, slots, table, first, owned, near):
     """`near` (leaves, 54): the lattice faces around every leaf, by axis, lower or upper, and place across."""
     count = key.shape[0]
     for block in prange((count + BLOCK - 1) // BLOCK):
-        around = np.empty(27, np.int64)
+        around, mine = np.empty(27, np.int64), np.empty((27, 6), np.int64)
         for n in range(BLOCK * block, min(BLOCK * (block + 1), count)):
-            l = np.int64(level[n])
             cells_around(n, key, level, limits, tile_key, tile_level, slots, table, around)
+            own_faces(n, around, level, first, owned, mine)
             for axis in range(3):
                 along = 9 if axis == 0 else (3 if axis == 1 else 1)
                 b = 3 if axis == 0 else (1 if axis == 1 else 9)
@@ -110,7 +134,11 @@ def faces_around(key, level, limits, tile_key, tile_level, slots, table, first, 
                     for p in range(3):
                         for q in range(3):
                             at = 13 + (upper - 1) * along + (p - 1) * b + (q - 1) * c
-                            found = face_between(around[at], around[at + along], axis, l, level, first, owned)
+                            found = mine[at + along, 2 * axis]
+                            if found < 0:
+                                found = mine[at, 2 * axis + 1]
+                            if found < 0 or around[at] == DIVIDED or around[at + along] == DIVIDED:
+                                found = no_face(around[at], around[at + along])
                             near[n, 18 * axis + 9 * upper + 3 * p + q] = found
 
 

@@ -135,7 +135,7 @@ class OctreePressure:
         return float((np.abs(flow) / self.side_area).max(initial=0.0))
 
     def _residual(self, b: Vector, x: Vector) -> np.ndarray:
-        r = self.level.system.vector(np.empty(self.unknowns))
+        r = self.level.system.vector(np.zeros(self.unknowns, np.float32))
         self.level.system.residual(b, x, r)
         return r[0][0, 0]
 
