@@ -21,7 +21,7 @@ from glug.particles.transfer import LEAST_WEIGHT
 
 # Steps of the rounds in which velocities at jumps are made to meet the particles': one over the roots of the Chebyshev
 # polynomial on [1/3, 1], where the eigenvalues of M^-1 I' m I are but for faces that hardly any particle is near.
-ROUNDS = (1.0467, 1.5, 2.6458)
+ROUNDS = (1.0260, 1.2591, 1.8549, 2.7878)
 
 
 @dataclass(frozen=True)
