@@ -31,13 +31,14 @@ class StokesLevel:
     """K on one grid. Vectors have four fields: three of velocities and one of pressures.
 
     `phi` is the liquid's distance at the cells (only its sign counts), `area` the open area of all faces, `cells` where
-    a pressure is unknown (uint8).
+    a pressure is unknown (uint8). Velocities from the coarser grid are taken times `overcorrection`.
     """
 
     viscous: ViscosityLevel
     phi: np.ndarray
     area: Staggered
     cells: np.ndarray
+    overcorrection: np.float32 = PLUS
     name: str = "stokes"
 
     def __post_init__(self) -> None:
@@ -76,6 +77,10 @@ class StokesLevel:
         gather(r[3], weights_at(CENTRE), b[3], coarse.schur.blocks, coarse.mask[3])
 
     def interpolate(self, e: Vector, x: Vector) -> None:
+        """x += P e; `e` is spoilt."""
+        if self.overcorrection != PLUS:
+            for u in e[:3]:
+                u *= self.overcorrection
         self.viscous.interpolate(e[:3], x[:3])
         interpolate(e[3], CENTRE, self.mask[3], x[3], self.schur.blocks)
 
@@ -140,4 +145,4 @@ def coarser(fine: StokesLevel, viscous: ViscosityLevel) -> StokesLevel:
     for a in range(3):  # stencils do not reach the border
         ends = np.moveaxis(cells, a, 0)
         ends[0], ends[-1] = 0, 0
-    return StokesLevel(viscous, phi, area, cells)
+    return StokesLevel(viscous, phi, area, cells, fine.overcorrection)
