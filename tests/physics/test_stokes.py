@@ -8,6 +8,7 @@ from glug.errors import SceneError
 from glug.grids.regular import FACES, copied, lower_upper, mapped
 from glug.jit import threads
 from glug.physics.reference.stokes import assemble_stokes
+from glug.physics.stokes import preconditioners
 from glug.physics.stokes.levels import hierarchy
 from glug.physics.stokes.saddle import StokesProblem
 from glug.physics.viscosity.solvers import ViscousFluid
@@ -16,6 +17,7 @@ from glug.scene import load
 from glug.simulation import Simulation
 from glug.simulation.stages import stokes as stage
 from glug.solvers.limits import SolveLimits
+from glug.studies.problems import stokes as bench
 
 PRESSURE = SolveLimits(1e-5, 200)  # the pressure's tolerance in scenes
 EXACT = SolveLimits(1e-6, 200)
@@ -176,6 +178,15 @@ def test_jumps_of_viscosity_converge():
     problem = StokesProblem.build(ViscousFluid(grid, phi, solid, diffusion))
     _, stats = problem.solve(random_velocity(grid), EXACT, choices=[problem.block_triangular])
     assert stats.converged and stats.iterations <= 60
+
+
+def test_a_thick_coil_converges_though_coarse_grids_hold_its_thread_back(monkeypatch):
+    """At mu dt / (rho dx^2) = 1e5; its thread is 4.5 cells thick. Without the overcorrection it takes longer."""
+    coil = bench.problem("coil", 64, 1e5)
+    _, stats = coil.solve(bench.waves(coil.grid), EXACT)
+    assert stats.converged and stats.iterations <= 32
+    monkeypatch.setattr(preconditioners, "OVERCORRECTION", np.float32(1.0))
+    assert coil.solve(bench.waves(coil.grid), EXACT)[1].iterations > stats.iterations
 
 
 def test_coarse_liquid_is_open_on_all_sides():
