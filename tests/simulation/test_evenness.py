@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from glug.grids.regular import Grid
-from glug.physics.pressure.evenness import MOST, SHARE, Evenness
+from glug.physics.pressure.evenness import GAP, MOST, PACE, SHARE, Evenness
 from glug.simulation import Simulation
 from glug.studies.validate.conserved.standing_wave import uneven
 
@@ -17,12 +17,14 @@ NOMINAL = 4  # particles per cell
 TRANSFERS = pytest.mark.parametrize("transfer", ["flip", "apic"])
 
 
-def asked(carried: np.ndarray, liquid: np.ndarray | None = None, openness: np.ndarray | None = None) -> np.ndarray:
+def asked(
+    carried: np.ndarray, liquid: np.ndarray | None = None, openness: np.ndarray | None = None, crossed: float = 10.0
+) -> np.ndarray:
     """Growth of every cell in a step, in cells."""
     grid = Grid(DX, carried.shape)
     liquid = np.ones(grid.shape, np.uint8) if liquid is None else liquid
     openness = np.ones(grid.shape, np.float32) if openness is None else openness
-    return Evenness(carried.astype(np.float32), 1.0, 0.1).target(liquid, openness, grid) / SCALE
+    return Evenness(carried.astype(np.float32), 1.0, 0.1, crossed).target(liquid, openness, grid) / SCALE
 
 
 def test_a_crowded_cell_grows_and_a_thin_one_shrinks_by_a_share():
@@ -39,6 +41,15 @@ def test_a_step_moves_no_more_than_a_share():
     carried[3, 4, 4], carried[5, 4, 4] = 3.0, 0.0
     growth = asked(carried)
     assert (growth[3, 4, 4], growth[5, 4, 4]) == (pytest.approx(MOST), pytest.approx(-MOST))
+
+
+def test_short_steps_move_less_but_of_gaps():
+    """As much in a second, whatever the steps: noise that is moved in every step damps waves."""
+    carried = np.ones((8, 8, 8))
+    carried[3, 4, 4], carried[5, 4, 4] = 1.05, 0.75
+    growth = asked(carried, crossed=0.1)
+    assert growth[3, 4, 4] == pytest.approx(0.05 * PACE * 0.1, rel=1e-3)
+    assert growth[5, 4, 4] == pytest.approx(-GAP * PACE * 0.1 - (0.25 - GAP) * SHARE, rel=1e-3)
 
 
 def test_cells_beside_air_are_left_alone():

@@ -14,7 +14,9 @@ from glug.geometry.box import box_sum
 from glug.grids.regular import Grid, Staggered
 from glug.physics.pressure import kernels
 
-SHARE = 0.5  # of what a cell carries too much that one step moves out of it
+SHARE = 0.5  # of what a cell carries too much that one step moves out of it, at most
+PACE = 0.2  # the same for every cell that the liquid could cross in the step: a share of every step damps waves
+GAP = 0.1  # of a cell: of what is beyond it, every step moves SHARE
 MOST = 0.1  # of a cell, at most
 DEPTH = 1  # cells: nearer to air what particles share with a centre comes from beyond the surface
 SWEEPS = 8  # reach about as many cells as their square root
@@ -27,15 +29,21 @@ class Evenness:
     carried: np.ndarray
     gain: float  # 1 is usual
     dt: float  # [s]
+    crossed: float  # cells that the liquid could cross in the step
+
+    @property
+    def share(self) -> float:
+        """Of what a cell carries too much that the step moves out of it: as much in a second whatever the steps."""
+        return self.gain * min(SHARE, PACE * self.crossed)
 
     def target(self, liquid: np.ndarray, openness: np.ndarray, grid: Grid) -> np.ndarray:
         """The wanted divergence times dx [m/s], where neither air nor a cell that a solid cuts is near."""
         cut = (openness > 0.0) & (openness < 1.0)  # how much of it particles can fill is not known well enough
         unsure = (((liquid == 0) & (openness > 0.0)) | cut).astype(np.float32)
-        target, share, scale = grid.scalar(), np.float32(SHARE * self.gain), np.float32(grid.dx / self.dt)
-        kernels.evenness_target(
-            box_sum(unsure, DEPTH), liquid, openness, self.carried, share, np.float32(MOST), scale, target
-        )
+        target, scale = grid.scalar(), np.float32(grid.dx / self.dt)
+        shares = np.float32(self.share), np.float32(GAP), np.float32(SHARE * self.gain)
+        near = box_sum(unsure, DEPTH)
+        kernels.evenness_target(near, liquid, openness, self.carried, *shares, np.float32(MOST), scale, target)
         return target
 
     def add_to(self, w: Staggered, liquid: np.ndarray, openness: np.ndarray, area: Staggered, grid: Grid) -> None:

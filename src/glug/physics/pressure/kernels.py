@@ -221,8 +221,11 @@ def held_around(openness, i, j, k):
 
 
 @kernel(parallel=True)
-def evenness_target(air, liquid, openness, carried, share, most, scale, target):
-    """scale times the share of what liquid cells without `air` near them carry too much; zero elsewhere."""
+def evenness_target(air, liquid, openness, carried, share, gap, gap_share, most, scale, target):
+    """scale times the share of what liquid cells without `air` near them carry too much; zero elsewhere.
+
+    Of what is beyond a `gap`, too much or too little, it is `gap_share`.
+    """
     ni, nj, nk = liquid.shape
     for slab in prange(ni):
         i = np.int64(slab)
@@ -230,7 +233,9 @@ def evenness_target(air, liquid, openness, carried, share, most, scale, target):
             for k in range(nk):
                 if liquid[i, j, k] and air[i, j, k] == np.float32(0.0):
                     excess = carried[i, j, k] - held_around(openness, i, j, k)
-                    target[i, j, k] = scale * min(max(share * excess, -most), most)
+                    within = min(max(excess, -gap), gap)
+                    wanted = share * within + gap_share * (excess - within)
+                    target[i, j, k] = scale * min(max(wanted, -most), most)
 
 
 @kernel(parallel=True)

@@ -154,4 +154,11 @@ def volumes(context: StepContext) -> None:
         context.correction = VolumeCorrection.measure(carried, fraction, grid, CORRECTION_GAIN * strength, context.dt)
         # Thick liquids hardly crowd, and evening would shear them; liquid that leaves a wall is thin there for good.
         if not context.setting.viscous and context.freed is None:
-            context.evenness = Evenness(carried, strength, context.dt)
+            context.evenness = Evenness(carried, strength, context.dt, cells_to_cross(context))
+
+
+def cells_to_cross(context: StepContext) -> float:
+    """How many cells the fastest particle could cross in the step, falling one on its way."""
+    v, dx = context.state.particles.velocity, context.grid.dx
+    fall = np.sqrt(dx * np.linalg.norm(context.setting.gravity))
+    return float(np.abs(v).max(initial=0.0) + fall) * context.dt / dx
