@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from glug.particles import transfer
 from glug.simulation import Simulation
 from glug.simulation.context import StepContext
 from glug.simulation.stages import Stage, motion, paths
+from glug.simulation.stages import transfer as stages_transfer
+from glug.studies.validate.lid_driven import Box
 
 CELLS, PER_CELL = 16, 4
 PI = np.pi
@@ -96,3 +99,29 @@ def test_a_full_box_rests_under_its_weight(name: str) -> None:
     middle = round((0.5 - corner[0]) / dx)
     found = float(pressure[middle, low, 0] - pressure[middle, high, 0])
     assert found == pytest.approx(1000.0 * 10.0 * (1.0 - dx), rel=1e-3)
+
+
+def unseen_under_a_lid() -> float:
+    """What particles under a lid of unit speed have of velocity beyond that of the faces, in the end (rms) [m/s]."""
+    found: list[float] = []
+
+    def look(context: StepContext) -> None:
+        particles = context.state.particles
+        assert context.before is not None
+        own = particles.velocity.copy()
+        transfer.to_particles_flip(particles, context.grid, context.grid.staggered(), context.before, 1.0)
+        found.append(float(np.sqrt((particles.velocity.astype(float) ** 2).sum(axis=1).mean())))
+        particles.velocity[:] = own
+
+    simulation = Simulation(Box(CELLS, 400, "flip").scene())
+    simulation.stages = simulation.stages.before("transfer_to_particles", Stage("look", look))
+    while simulation.state.time < 8.0:
+        simulation.step_once()
+    return float(np.mean(found[-20:]))
+
+
+def test_velocities_that_no_face_sees_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = unseen_under_a_lid()
+    assert calm < 0.08  # of the lid's speed
+    monkeypatch.setattr(stages_transfer, "UNSEEN", 0.0)  # negative control
+    assert unseen_under_a_lid() > 0.095

@@ -17,6 +17,9 @@ from glug.simulation.context import StepContext
 # Of what acted at the begin of a path: 1 would be the trapezoidal rule, and never calm down. With APIC, which damps
 # less, a vortex gains a tenth of its energy in ten turns with 0.8.
 PUSHED_AGAIN = {"flip": 0.8, "apic": 0.5}
+# Of the velocity of FLIP's particles that no face sees, what a step takes away there: nothing else would, and pushes at
+# both ends let it grow. More takes from vortices as well.
+UNSEEN = 0.1
 
 
 def pushed_again(context: StepContext) -> float:

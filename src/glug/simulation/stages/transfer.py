@@ -15,7 +15,7 @@ from glug.physics.rigid.bodies import wall_velocity
 from glug.physics.velocity import LiquidSurroundings
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
-from glug.simulation.stages.paths import ahead, pushed_again, remembered
+from glug.simulation.stages.paths import UNSEEN, ahead, pushed_again, remembered
 from glug.solvers.cg import largest_in
 
 
@@ -108,8 +108,26 @@ def transfer_to_particles(context: StepContext) -> None:
     if context.before is None:
         transfer.to_particles_apic(particles, grid, velocity)
     else:
-        transfer.to_particles_flip(particles, grid, velocity, context.before, context.setting.scene.solver.flip_ratio)
+        ratio = context.setting.scene.solver.flip_ratio
+        if context.again > 0.0:
+            velocity, ratio = calmed(context, velocity, ratio)
+        transfer.to_particles_flip(particles, grid, velocity, context.before, ratio)
     context.before = context.pushed = None  # memory, for what follows
+
+
+def calmed(context: StepContext, velocity: Staggered, ratio: float) -> tuple[Staggered, float]:
+    """Velocity and ratio of a FLIP transfer that also takes a share of what faces do not see of the particles.
+
+    Of `d`, what particles have beyond the faces, faces would see `s`: `new + ratio ((1 - share) d + share s)`.
+    """
+    particles, grid = context.state.particles, context.grid
+    assert context.before is not None
+    own = particles.velocity.copy()
+    transfer.to_particles_flip(particles, grid, grid.staggered(), context.before, 1.0)
+    seen, _ = transfer.to_grid(particles, grid, context.setting.particle_volume)
+    particles.velocity[:] = own
+    u, v, w = (new + np.float32(ratio * UNSEEN) * s for new, s in zip(velocity, seen))
+    return (u, v, w), ratio * (1.0 - UNSEEN)
 
 
 def fastest(velocity: Staggered) -> float:
