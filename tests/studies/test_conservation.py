@@ -20,7 +20,10 @@ TRANSFERS = pytest.mark.parametrize("transfer", ["flip", "apic"])
 
 
 def check(wave: Wave, seconds: float, frequency: float) -> None:
-    """No void deeper than two cells, no energy from nowhere, the formula's frequency, no empty cells and no crowds."""
+    """No void deeper than two cells, no energy from nowhere, the formula's frequency, no thin cells and no crowds.
+
+    Thin by what particles share with a cell, which is what is evened out: they may all be just beyond its sides.
+    """
     found = watch(wave, seconds)
     assert found.void <= 2
     assert found.energy() < 1.05
@@ -28,7 +31,8 @@ def check(wave: Wave, seconds: float, frequency: float) -> None:
     assert found.frequency() == pytest.approx(1.0, abs=frequency)
     assert found.sunk() < 0.05  # cells
     nominal = 4 if wave.dim == 2 else 8
-    assert 0.25 * nominal <= found.fewest and found.most <= 2 * nominal
+    assert found.most <= 2 * nominal
+    assert found.thinnest > 0.5 and found.fullest < 1.5
 
 
 def test_a_standing_wave_keeps_its_frequency_and_makes_no_voids() -> None:
@@ -132,6 +136,6 @@ def test_a_box_under_a_lid_turns_nearly_as_fast_as_published_and_stays_full(reyn
 @pytest.mark.slow
 def test_the_study_has_a_row_for_every_quantity() -> None:
     rows = run_study("conservation", StudyOptions(largest_grid=16))
-    tables = {row.table.split(":")[0] for row in rows}
+    tables = {row.table.split("-")[0] for row in rows}
     assert tables == {"wave", "ball", "collision"}
     assert {row.quantity for row in rows} >= {"frequency", "energy", "void", "angular", "tilt", "shape", "centre_off"}

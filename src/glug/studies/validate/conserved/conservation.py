@@ -1,9 +1,10 @@
 """`glug validate conservation`: what whole runs keep, and what they do not keep without the stages for it.
 
-- `wave-...`: a standing wave, 64 cells long, for a minute. `frequency` (while a tenth of the amplitude is left),
-  `energy` and `motion` (the largest energy of the wave, and kinetic energy of all there is) over the formula's;
-  `amplitude_left` in the last period over the first; `mean_height_off` and `void` (the deepest cell that a solve took
-  for air) in cells; particles per cell over the nominal number. Numbers in names are frames a second or `time.cfl`.
+- `wave-...`: a standing wave, 64 cells long (`--max` for fewer), for a minute. `frequency` (while a tenth of the
+  amplitude is left), `energy` and `motion` (the largest energy of the wave, and kinetic energy of all there is) over
+  the formula's; `amplitude_left` in the last period over the first; `mean_height_off` and `void` (the deepest cell that
+  a solve took for air) in cells; particles per cell over the nominal number, and what they carry there, shared between
+  centres, over what a cell holds. Numbers in names are frames a second or `time.cfl`.
 - `ball-...`: a ball in free space after ten turns. `angular` momentum over the first, its `tilt` in degrees, `shape`
   and `centre` in cells. `honey` and `thin`, a hundredth as viscous, turn equally fast.
 - `collision-...`: two balls meet off their centres, a second. Momenta over the first, the centre from its line in
@@ -28,7 +29,6 @@ from glug.studies.validate.conserved.standing_wave import Wave, watch
 STUDY = "conservation"
 WAVE_CELLS, FLIGHT_GRIDS = 64, (48, 96)  # along a side; without --max the first
 WAVE_SECONDS, TURNS, FLIGHT_SECONDS = 60.0, 10.0, 1.0
-SLAB_SECONDS = 10.0  # of waves in 3D
 NOMINAL = {2: 4, 3: 8}  # particles per cell
 HONEY, THIN = 10.0, 0.1  # [Pa s]
 SPREADING = {HONEY: 1e-5, THIN: 1e-3}  # rho omega R^2 / mu: both turn equally fast
@@ -36,7 +36,7 @@ SPREADING = {HONEY: 1e-5, THIN: 1e-3}  # rho omega R^2 / mu: both turn equally f
 WAVES: Mapping[str, Wave] = {
     **{f"wave-{t}-{f}": Wave(WAVE_CELLS, fps=f, transfer=t) for f in (24, 60, 120, 480) for t in ("flip", "apic")},
     **{f"wave-{t}-cfl-{c}": Wave(WAVE_CELLS, fps=24, cfl=c, transfer=t) for c in (0.2, 4.0) for t in ("flip", "apic")},
-    **{f"wave-3d-{t}-60": Wave(WAVE_CELLS, fps=60, transfer=t, dim=3) for t in ("flip", "apic")},
+    **{f"wave-3d-{t}-{f}": Wave(WAVE_CELLS, fps=f, transfer=t, dim=3) for f in (60, 480) for t in ("flip", "apic")},
     "wave-uneven": Wave(WAVE_CELLS, fps=24, transfer="apic", even=False),
     "wave-no-correction": Wave(WAVE_CELLS, fps=24, transfer="apic", volume_correction=0.0),
 }
@@ -76,7 +76,7 @@ def case_rows(name: str, largest: int | None) -> list[StudyRow]:
     """The rows of a case, on grids no finer than `largest`: a wave's cells are fewer, a ball is left out on 96."""
     if name in WAVES:
         wave = replace(WAVES[name], cells=min(WAVE_CELLS, largest or WAVE_CELLS))
-        return wave_rows(name, wave, WAVE_SECONDS if wave.dim == 2 else SLAB_SECONDS)
+        return wave_rows(name, wave, WAVE_SECONDS)
     coarse = min(FLIGHT_GRIDS[0], largest or FLIGHT_GRIDS[0])
     grids = [coarse, *(cells for cells in FLIGHT_GRIDS[1:] if cells <= (largest or 0))]
     rows = []
@@ -103,6 +103,8 @@ def wave_rows(name: str, wave: Wave, seconds: float) -> list[StudyRow]:
         "void": float(found.void),
         "fewest_in_a_cell": found.fewest / nominal,
         "most_in_a_cell": found.most / nominal,
+        "least_carried": found.thinnest,
+        "most_carried": found.fullest,
     }
     return _rows(name, wave.cells, values, began)
 

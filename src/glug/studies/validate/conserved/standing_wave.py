@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from glug.particles.momenta import Groups, momenta_of
+from glug.particles.transfer import to_cells
 from glug.simulation import Simulation
 from glug.simulation.context import StepContext
 from glug.simulation.stages import Stage, Stages
@@ -90,6 +91,8 @@ class Watch:
     void: int = 0  # cells from the surface down to the deepest cell that a solve took for air
     fewest: int = 10**9  # particles in a cell that must be full
     most: int = 0
+    thinnest: float = math.inf  # what such a cell carries off the walls, shared between centres, over what it holds
+    fullest: float = 0.0
     times: list[float] = field(default_factory=list)
     amplitudes: list[float] = field(default_factory=list)  # [m]
     kinetic: list[float] = field(default_factory=list)  # energy per unit of density
@@ -110,6 +113,11 @@ class Watch:
         full = math.floor((DEPTH - AMPLITUDE) / wave.dx) - MARGIN
         deep = count[:, : full - (begin[1] + lo[1])]
         self.fewest, self.most = min(self.fewest, int(deep.min())), max(self.most, int(deep.max()))
+        particles = context.state.particles
+        carried = to_cells(particles.volume * np.float32(grid.dx**-3), particles, grid)[tank]
+        across = slice(1, -1) if wave.dim == 3 else slice(None)
+        inner = carried[1:-1, 1 : full - (begin[1] + lo[1]), across]
+        self.thinnest, self.fullest = min(self.thinnest, float(inner.min())), max(self.fullest, float(inner.max()))
 
     def measure(self, simulation: Simulation) -> None:
         """Amplitude, kinetic energy and mean height."""
