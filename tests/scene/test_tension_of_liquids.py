@@ -63,5 +63,6 @@ def test_check_says_what_acts_and_what_is_left_out():
 
 def test_scenes_of_before_have_no_tension():
     own = {"ringing-drop", "cube-drop", "rayleigh-plateau", "dripping-tap", "crown"}
+    own |= {"thin-sheet", "liquid-column", "sphere-splash", "drop-2d"}
     pulled = {name for name, _ in scenes() if Setting(load(name)).tension > 0.0}
     assert pulled == own

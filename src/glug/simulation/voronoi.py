@@ -12,12 +12,15 @@ import numpy as np
 from glug.errors import InputError
 from glug.geometry.curves.sampling import curve_distance, curves_around
 from glug.geometry.embedded.cells import FARTHEST
+from glug.geometry.embedded.elements import Elements
 from glug.geometry.embedded.sites import Placement
-from glug.geometry.liquid import cut_solid
+from glug.geometry.liquid import REACH, cut_solid
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import surface_mesh
+from glug.geometry.tracking.kernels_sampling import distance_near
 from glug.geometry.tracking.sampling import surface_distance
 from glug.geometry.tracking.surface import TrackedSurface
+from glug.grids.regular import Grid
 from glug.grids.voronoi.field import VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
 from glug.particles.storage import Particles
@@ -30,6 +33,7 @@ from glug.simulation.state import State
 from glug.solvers.limits import SolveLimits
 
 SOLVERS: dict[str, SolverName] = {"multigrid": "multigrid", "jacobi-cg": "jacobi-cg", "reference": "direct"}
+THIN = 1.5  # samples: thinner sheets may lie between them
 HALVINGS = 3  # of the edges of a surface, when cells become smaller
 BEHIND = 2.0  # cells behind closed sides where the first surface is looked for
 
@@ -180,6 +184,21 @@ def liquid_of(setting: Setting, state: State) -> VoronoiLiquid:
     return VoronoiLiquid(state.surface, setting.density, setting.tension, (), solid, method, field)
 
 
+def thicken_sheets(
+    vertices: np.ndarray, triangles: np.ndarray, normal: np.ndarray, grid: Grid, refine: int, phi: np.ndarray
+) -> None:
+    """Show sheets that samples do not see a sample thick: in place, for pictures alone."""
+    spacing = grid.dx / refine
+    elements = Elements(vertices, triangles, grid.dx)
+    way = elements.meetings(vertices, vertices - THIN * spacing * normal, np.arange(len(vertices))).time
+    thin = triangles[(way[triangles] <= 1.0).all(axis=1)]
+    near = np.full_like(phi, REACH * spacing)
+    corner = np.asarray(grid.corner, np.float64) + 0.5 * spacing
+    if len(thin):
+        distance_near(vertices, thin, corner, spacing, 1.75 * spacing, near)
+        np.minimum(phi, near - np.float32(0.5 * spacing), out=phi)
+
+
 def sampled(setting: Setting, state: State) -> tuple[SurfaceMesh, SampledDistance]:
     """The tracked surface, up to solids, with velocities at its vertices, and the distance for pictures.
 
@@ -192,6 +211,8 @@ def sampled(setting: Setting, state: State) -> tuple[SurfaceMesh, SampledDistanc
     solid = setting.solid_field(grid, state.time).distance
     if setting.dim == 3:
         phi = surface_distance(surface.vertices, surface.triangles, grid, solid, refine)
+        if len(surface.triangles):
+            thicken_sheets(shown, surface.triangles, liquid.normals(), grid, refine, phi)
     else:
         phi = curve_distance(surface.vertices, surface.triangles, grid, refine)
     distance = cut_solid(phi, grid, solid, refine)

@@ -149,7 +149,7 @@ def write_index(folder: Path) -> None:
 
 
 def _entries(folder: Path) -> list[tuple[str, Entry]]:
-    entries = {**STUDIES, **BENCHES}
+    entries = {**STUDIES, **{name: entry for name, entry in BENCHES.items() if name not in STUDIES}}
     return [(name, entry) for name, entry in entries.items() if (folder / f"{name}.md").exists()]
 
 

@@ -19,6 +19,7 @@ from glug.grids.voronoi.mesh import Bins
 
 REACH = 4.0  # cells around the liquid that have a lattice
 CLEAR = 0.5  # cells around sites of the surface without lattice points
+ASIDE = 0.75  # cells around the surface's vertices without them: one on the surface has no distance to it
 SHIFT = 1e-3  # cells by which sites are displaced, so that no more than dim + 1 are equally far from a point
 ROUNDS = 24  # in which pairs step back, by half in each
 
@@ -64,6 +65,7 @@ def place(surface: Elements, normal: np.ndarray, how: Placement) -> Sites:
     bins = tuple(Bins.of(lattice, 4.0))
     taken = np.zeros(len(lattice), np.bool_)
     kernels.covered(lattice, bins, points, np.full(len(points), CLEAR * surface.dx), taken)
+    kernels.covered(lattice, bins, surface.vertices, np.full(len(surface.vertices), ASIDE * surface.dx), taken)
     found = Sites(points, pairs)
     return replace(found, points=np.concatenate([points, lattice[~(taken | found.between(lattice))]]))
 

@@ -152,6 +152,11 @@ class CovolumeProblem:
         kernels.links_of(m.beside, m.area, m.distance, self.opened, self.theta, self.number, out)
         return out
 
+    @property
+    def volume(self) -> np.ndarray:
+        """w A theta d of every face [m^dim]: the liquid's weight in the energy that the projection makes least."""
+        return self.opened * self.mesh.area * self.theta * self.mesh.distance
+
     @cached_property
     def system(self) -> AssembledSystem:
         i, cells = self.incidence, self.cells

@@ -29,11 +29,13 @@ LIMITS = SolveLimits(1e-8, 500)
 
 
 FAIRING = 0.25  # share of the roughness between vertices that a step takes away: pressures do not resist it
-CLEAR = 2.0  # cells from solids: nearer, where the surface has its edge, it is moved by the flow alone
+SHARPEST = 0.5  # cells: the radius of the ball that no curvature exceeds
+CLEAR = 2.0  # cells from solids: nearer, where the surface may have its edge, it is moved by the flow alone
 NEAR, PULL = 0.25, 0.25  # cells: surfaces this near to a solid go on into it, by so much a step ...
 DEEP = {2: 0.75, 3: 1.25}  # ... until they are this deep; in 3D their round rims would be felt before the wall
 
 
+FILM = 0.5  # cosine: surfaces that face away from a solid by more stay before it, however thin the liquid between is
 SIDES = 3  # of solids that a point may be behind
 
 
@@ -140,13 +142,14 @@ class VoronoiLiquid:
             s.move(flow + s.smoothing() + s.fairing(FAIRING) + s.correction())
             return
         distance, outwards = self.solid(s.vertices), directions(s.vertices, self.solid, s.dx)
-        free = distance > NEAR * s.dx
+        away = (self.normals() * outwards).sum(axis=1) > FILM
+        free = (distance > NEAR * s.dx) | (away & (distance > 0.0))
         out = np.where(free, 0.0, NEAR * s.dx - distance)
         beside = self.velocity(s.vertices + out[:, None] * outwards)  # behind a wall as just before it, along it
         along = beside - (beside * outwards).sum(axis=1)[:, None] * outwards
         depth = np.clip(distance + DEEP[s.vertices.shape[1]] * s.dx, -PULL * s.dx, PULL * s.dx)
         flow = np.where(free[:, None], flow, dt * along - depth[:, None] * outwards)
-        clear = distance > CLEAR * s.dx
+        clear = (distance > CLEAR * s.dx) | (away & free)
         even = clear[:, None] * (s.smoothing() + s.fairing(FAIRING))
         s.move(flow + even + s.correction(free, self.ashore()))
 
@@ -174,12 +177,27 @@ class VoronoiLiquid:
         both = faces.both_sides(u)
         q_surface = np.zeros_like(both)
         if self.tension > 0.0 and dt > 0.0:
-            kappa = curvature(s.vertices, s.triangles, self.normals())
-            q_surface = dt / self.density * self.tension * faces.jump(s.triangles, kappa)
+            q_surface = dt / self.density * self.tension * faces.jump(s.triangles, self.curvatures())
         self.q, self.stats = faces.project(both, q_surface, self.method.limits, self.method.solver)
         used = faces.problem.link[: len(u)] > 0.0
         used[faces.parted] = False
         return np.where(used, both[: len(u)], 0.0), used
+
+    def curvatures(self) -> np.ndarray:
+        """kappa (n,) [1/m] of the surface's vertices; those at solids and behind them have that of their neighbours."""
+        s = self.surface
+        most = (s.vertices.shape[1] - 1) / (SHARPEST * s.dx)
+        kappa = np.clip(curvature(s.vertices, s.triangles, self.normals()), -most, most)
+        if self.solid is None:
+            return kappa
+        free = self.solid(s.vertices) > NEAR * s.dx
+        total, count = np.zeros(len(free)), np.zeros(len(free))
+        for a in range(s.triangles.shape[1]):
+            for b in range(s.triangles.shape[1]):
+                one, other = s.triangles[:, a], s.triangles[:, b]
+                total += np.bincount(one, free[other] * kappa[other], len(free))
+                count += np.bincount(one, free[other], len(free))
+        return np.where(free, kappa, total / np.maximum(count, 1))
 
     def reconstruct(self, cells: EmbeddedCells, u: np.ndarray, used: np.ndarray) -> None:
         """The field of velocities of the faces."""

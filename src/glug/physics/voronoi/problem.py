@@ -19,7 +19,7 @@ from glug.physics.voronoi import kernels
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
-LEAST_THETA = 1e-3  # more lets sites that lie on a surface at rest sink
+LEAST_THETA = {2: 1e-3, 3: 1e-2}  # Brochu, Batty and Bridson 2010
 LEAST_OPEN = 0.02  # of a face: less is closed, as its velocity is hardly felt by any pressure
 UNMET = 0.5  # theta where rounding hides the surface from a ray
 Distance = Callable[[np.ndarray], np.ndarray]
@@ -61,7 +61,7 @@ class SurfaceFaces:
             np.concatenate([cells.from_second.time, cells.from_second.time[parted]]),
         )
         theta = np.where(first | second, np.where(np.isfinite(time), time, UNMET), 1.0)
-        theta = np.maximum(theta, LEAST_THETA)
+        theta = np.maximum(theta, LEAST_THETA[m.dim])
         opened, wall = (np.concatenate([a, a[parted]]) for a in (opened, wall))
         phi = np.where(wet, -1.0, 1.0)
         incidence = Incidence.of(mesh)

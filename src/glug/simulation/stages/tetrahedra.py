@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from glug.errors import InputError
-from glug.grids.regular import CENTRE, NODE, mapped
+from glug.grids.regular import CENTRE, NODE, Staggered, mapped
 from glug.grids.tetrahedra.field import Surroundings, VelocityField, from_grid, values_at
+from glug.grids.tetrahedra.fit import GridFit
 from glug.grids.tetrahedra.lattice import STRETCH, Box, Leaves
 from glug.grids.tetrahedra.mesh import Tetrahedra
 from glug.physics.covolume.projection import CovolumeProblem, EmbeddedGeometry, Incidence, SolverName
@@ -129,9 +130,24 @@ def pressure(context: StepContext) -> None:
     for a in grid.axes:
         known_faces(a, context.wet, context.solid.area[a], OPEN, wanted[a])
     around.field(u, used).to_grid(grid, wanted, context.velocity, refined)
-    if context.before is not None:  # what particles brought, by the same way: FLIP asks for the difference
-        before = from_grid(mesh, grid, context.before)
-        around.field(before, used).to_grid(grid, wanted, context.before, refined)
+    if context.before is not None:
+        change(context, u, np.where(used, problem.volume, 0.0), wanted, refined)
+
+
+def change(context: StepContext, u: np.ndarray, volume: np.ndarray, wanted: Staggered, refined: bool) -> None:
+    """Make `before` what FLIP takes off: the velocity without the change that faces see of it.
+
+    What particles brought goes the same way, to faces and back, and the difference is fitted to that of the faces: a
+    field's own would feed motions that faces hardly see (`grids.tetrahedra.fit`).
+    """
+    grid, mesh = context.grid, context.mesh.mesh
+    assert context.before is not None
+    brought = from_grid(mesh, grid, context.before)
+    context.mesh.field(brought, volume > 0.0).to_grid(grid, wanted, context.before, refined)
+    new = mapped(lambda v, b, w: np.where(w > 0, v - b, np.float32(0.0)), context.velocity, context.before, wanted)
+    GridFit.of(mesh, grid, wanted, volume).improve(new, u - brought)
+    for v, b, c, w in zip(context.velocity, context.before, new, wanted):
+        np.subtract(v, c, out=b, where=w > 0)
 
 
 def carry(context: StepContext, flow: VelocityField, refined: bool, u: np.ndarray) -> None:
