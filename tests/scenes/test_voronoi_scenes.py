@@ -83,9 +83,12 @@ def test_a_splash_keeps_its_volume_and_gains_no_energy():
     assert energy[-1] < 1.01 * energy[0]
 
 
-@pytest.mark.parametrize(("dim", "steps", "most"), [(2, 300, 0.04), (3, 60, 0.03)])
+@pytest.mark.parametrize(("dim", "steps", "most"), [(2, 300, 0.006), (3, 60, 0.03)])
 def test_a_ringing_drop_flies_on(dim, steps, most):
-    """Its velocity over what it began with; volume to 3e-3. The drop is 3.5 cells wide and rings by a third of that."""
+    """Its velocity over what it began with; volume to 3e-3. The drop is 3 cells wide and rings by a third of that.
+
+    In 3D it flies for one cell, of which evening out its triangles takes up to 0.03.
+    """
     rod = {"kind": "capsule", "start": [0.25] + [0.5] * (dim - 1), "end": [0.4] + [0.5] * (dim - 1), "radius": 0.12}
     of = scene(
         domain={"size": [1.0] * dim, "resolution": 24 if dim == 2 else 20, "sides": "open"},

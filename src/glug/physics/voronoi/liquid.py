@@ -19,6 +19,7 @@ from glug.geometry.tracking.surface import TrackedSurface
 from glug.grids.voronoi.field import Behind, Interpolation, VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
 from glug.physics.covolume.projection import SolverName
+from glug.physics.voronoi.flight import given_back, velocities_of_parts
 from glug.physics.voronoi.problem import Distance, SurfaceFaces, open_parts
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
@@ -84,6 +85,8 @@ class VoronoiLiquid:
     velocity: VoronoiField | Velocity | None = None  # None: at rest
     q: np.ndarray = field(default_factory=lambda: np.zeros(0))  # p dt / rho of the cells, of the last projection
     cells: EmbeddedCells | None = None  # of the last projection
+    opened: np.ndarray = field(default_factory=lambda: np.zeros(0))  # parts of their faces outside solids
+    pace: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the surface's parts before their last move
     stats: SolveStats | None = None
 
     @property
@@ -99,7 +102,8 @@ class VoronoiLiquid:
             self.settle_velocity()
         self.move(dt)
         cells = self.cells_now()
-        self.project(cells, self.brought(cells, dt), dt)
+        u, used = self.project(cells, self.brought(cells, dt), dt)
+        self.keep_momentum(cells, u, used, dt * np.asarray(self.gravity, float) if len(self.gravity) else 0.0)
 
     def cells_now(self) -> EmbeddedCells:
         """Cells around the surface as it is."""
@@ -137,6 +141,7 @@ class VoronoiLiquid:
         s.settle(self.ashore())
         if len(s.triangles) == 0:
             return
+        self.pace = velocities_of_parts(s, self.velocity(s.vertices))
         flow = self.velocity.carried(s.vertices, dt) - s.vertices
         if self.solid is None:
             s.move(flow + s.smoothing() + s.fairing(FAIRING) + s.correction())
@@ -171,7 +176,7 @@ class VoronoiLiquid:
     def solve(self, cells: EmbeddedCells, u: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """The velocities of the faces, free of divergence, and which of them are the liquid's; 0 elsewhere."""
         s = self.surface
-        opened = open_parts(cells, self.solid)
+        self.opened = opened = open_parts(cells, self.solid)
         seen = self.method.placement.sites == "surface"
         faces = SurfaceFaces.build(cells, opened, np.zeros_like(u), part_liquid=seen)
         both = faces.both_sides(u)
@@ -182,6 +187,22 @@ class VoronoiLiquid:
         used = faces.problem.link[: len(u)] > 0.0
         used[faces.parted] = False
         return np.where(used, both[: len(u)], 0.0), used
+
+    def keep_momentum(
+        self, cells: EmbeddedCells, u: np.ndarray, used: np.ndarray, gained: np.ndarray | float
+    ) -> np.ndarray:
+        """The velocities of the faces and their field, such that parts in free flight go on as before the move.
+
+        `gained` is what gravity added [m/s]. Returns the velocities.
+        """
+        assert isinstance(self.velocity, VoronoiField)
+        s = self.surface
+        missing = self.pace + gained - velocities_of_parts(s, self.velocity(s.vertices))
+        change = given_back(s, cells, used, self.opened, missing)
+        if change.any():
+            u = u + change
+            self.reconstruct(cells, u, used)
+        return u
 
     def curvatures(self) -> np.ndarray:
         """kappa (n,) [1/m] of the surface's vertices; those at solids and behind them have that of their neighbours."""

@@ -35,6 +35,7 @@ def drain(context: StepContext) -> None:
         gone = way == number
         context.left[SIDES[number]] = amounts_of(context, gone)
     surface.drop(way >= 0)
+    context.liquid.pace = context.liquid.pace[way < 0]
     if not has_liquid(context):
         voronoi.forget(context.state)
 
@@ -115,6 +116,9 @@ def reconstruct(context: StepContext) -> None:
     setting, state, liquid = context.setting, context.state, context.liquid
     if has_liquid(context):
         liquid.reconstruct(context.embedded, context.u, context.used)
+        if not context.forces:  # whose momentum is not known
+            gained = context.dt * setting.gravity[: setting.dim]
+            context.u = liquid.keep_momentum(context.embedded, context.u, context.used, gained)
         voronoi.keep(setting, state, liquid, context.u, context.used)
     context.volume = liquid.volume() * (setting.dx if setting.dim == 2 else 1.0)
     context.speed = float(np.linalg.norm(state.particles.velocity, axis=1).max(initial=0.0))
