@@ -27,7 +27,7 @@ PUBLISHED = {
 }
 REDISTANCE = {"thin-sheet": 5, "liquid-column": 22, "sphere-splash": 42}
 RECONSTRUCT = {"thin-sheet": 3, "liquid-column": 8, "sphere-splash": 18}
-CELLS = {"thin-sheet": 128, "liquid-column": 48, "sphere-splash": 45}
+CELLS = {"thin-sheet": 164, "liquid-column": 52, "sphere-splash": 60}
 STEPS, WARM_STEPS = 2, 1
 
 
