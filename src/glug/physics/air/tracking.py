@@ -91,17 +91,16 @@ def rest_volumes(
     rest = np.where(is_open, np.inf, np.maximum(volume, SMALLEST))
     pairs = np.argwhere(edges)
     graph = sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], old + pairs[:, 1])), shape=(old + new,) * 2)
-    _, part = connected_components(graph, directed=False)
+    count, part = connected_components(graph, directed=False)
     has_parent = edges.any(axis=0)
     void = ~has_parent & ~fresh & ~is_open
     rest[void] = 0.0
-    for p in np.unique(part[old:][has_parent]):
-        mine = np.flatnonzero(part[old:] == p)
-        total = old_rest[part[:old] == p].sum()
-        # With open air on either side there is no amount to share: what is cut off from it is kept as it is.
-        if np.isfinite(total) and not is_open[mine].any() and not fresh[mine].any():
-            size = np.maximum(volume[mine], SMALLEST)
-            rest[mine] = size / size.sum() * total
+    mine, size = part[old:], np.maximum(volume, SMALLEST)
+    total, sizes = np.bincount(part[:old], old_rest, count), np.bincount(mine, size, count)
+    # With open air on either side there is no amount to share: what is cut off from it is kept as it is.
+    whole = np.isfinite(total) & (np.bincount(mine, is_open | fresh, count) == 0)
+    shared = has_parent & whole[mine]
+    rest[shared] = size[shared] / sizes[mine[shared]] * total[mine[shared]]
     lost = np.ones(old, dtype=bool) if new == 0 else ~edges.any(axis=1)
     whole = np.isfinite(rest) & (rest > 0.0)
     if lost.any() and not is_open.any() and not fresh.any() and whole.any() and np.isfinite(old_rest).all():
@@ -133,10 +132,12 @@ def significant(counts: np.ndarray) -> np.ndarray:
 def inherit(edges: np.ndarray, memory: BubbleMemory, volume: np.ndarray) -> tuple[np.ndarray, int]:
     """Every old name, the largest bubble's first, goes to its largest heir without one; the rest get new names."""
     names = np.full(edges.shape[1], -1, np.int32)
-    for o in np.argsort(-np.nan_to_num(memory.rest, posinf=1e300), kind="stable"):
-        heirs = np.flatnonzero(edges[o] & (names < 0))
-        if len(heirs):
-            names[heirs[np.argmax(volume[heirs])]] = memory.names[o]
+    old, new = np.nonzero(edges)
+    order = np.lexsort((new, -volume[new], old, -np.nan_to_num(memory.rest, posinf=1e300)[old]))
+    given = np.zeros(len(edges), np.bool_)
+    for o, heir in zip(old[order], new[order]):
+        if not given[o] and names[heir] < 0:
+            names[heir], given[o] = memory.names[o], True
     unnamed = np.flatnonzero(names < 0)
     names[unnamed] = memory.next_name + np.arange(len(unnamed))
     return names, memory.next_name + len(unnamed)
