@@ -1,5 +1,7 @@
 """Solids at rest are sampled once: with moving ones among them, all is as if everything had been sampled anew."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,28 @@ def test_a_solid_at_rest_is_asked_once():
     assert plate.asked == once
     sample_solids(ROOM, WALLS, made, 0.1)  # negative control: without what was kept
     assert plate.asked == 2 * once
+
+
+@pytest.mark.parametrize("grid", [FLAT, ROOM], ids=["2D", "3D"])
+def test_a_window_that_grows_and_moves_asks_for_what_is_new(grid):
+    """With the same bits as if it had been sampled at once, whatever the windows before it."""
+    made, alone = solids(), solids()
+    still = StillSolids(grid, WALLS, made)
+    sample_solids(grid, WALLS, made, 0.1, still)
+    i, j, k = grid.shape
+    for lo, shape in (((-7, -4, grid.lo[2]), (i + 3, j + 2, k)), ((-2, -1, grid.lo[2]), (i - 5, j, k))):
+        window = replace(grid, lo=lo, shape=shape)
+        before = made[0].asked
+        still = StillSolids(window, WALLS, made, still)
+        extended = sample_solids(window, WALLS, made, 0.2, still)
+        asked = made[0].asked - before
+        alone[0].asked = 0
+        assert same(extended, sample_solids(window, WALLS, alone, 0.2))
+        assert asked < 0.25 * alone[0].asked
+
+
+def test_another_lattice_begins_anew():
+    made = solids()
+    still = StillSolids(ROOM, WALLS, made)
+    finer = replace(ROOM, dx=ROOM.dx / 2)
+    assert np.array_equal(StillSolids(finer, WALLS, made, still).nodes, StillSolids(finer, WALLS, made).nodes)

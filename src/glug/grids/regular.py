@@ -55,8 +55,9 @@ class Grid:
         return nx, ny, nz
 
     def coordinates(self, offset: Offset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """World coordinates of the samples at `offset`, one vector per axis [m]."""
-        x, y, z = (c + self.dx * (np.arange(n) + o) for c, n, o in zip(self.corner, self.sample_shape(offset), offset))
+        """World coordinates of the samples at `offset`, one vector per axis [m], to the bit those of other windows."""
+        given = zip(self.origin, self.lo, self.sample_shape(offset), offset)
+        x, y, z = (c + self.dx * (np.arange(first, first + n) + o) for c, first, n, o in given)
         return x, y, z
 
     def points(self, offset: Offset) -> np.ndarray:

@@ -205,7 +205,7 @@ class Setting:
     def solid_field(self, grid: Grid, t: float, bodies: list[FreeMotion] | None = None) -> SolidField:
         """The solids at time t on `grid`."""
         if self._still is None or self._still.grid != grid:
-            self._still = StillSolids(grid, self.walls, self.solids)
+            self._still = StillSolids(grid, self.walls, self.solids, self._still)
             self._last = None
         # What a step ends with is what the next one begins with; where nothing moves, it stays.
         last = self._last

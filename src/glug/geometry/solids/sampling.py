@@ -3,7 +3,7 @@
 Domain walls are half-spaces at their exact positions.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +18,7 @@ CHUNK = 1 << 18  # points evaluated at a time: bounds the memory of temporaries
 
 Near = tuple[list[slice], np.ndarray]
 """A range of cell corners, and a solid's own distances there [m]."""
+Box = tuple[slice, ...]
 
 
 class Solid(Protocol):
@@ -106,25 +107,47 @@ def index_range(grid: Grid, solid: Solid, t: float) -> list[slice]:
         if a >= grid.dim:
             ranges.append(slice(0, n))
             continue
-        low = (lower[a] - grid.corner[a]) / grid.dx - CLEARANCE
-        high = (upper[a] - grid.corner[a]) / grid.dx + CLEARANCE
-        first = int(np.clip(np.floor(low), 0, n))
-        last = int(np.clip(np.ceil(high), -1, n - 1))
+        low = (lower[a] - grid.origin[a]) / grid.dx - CLEARANCE
+        high = (upper[a] - grid.origin[a]) / grid.dx + CLEARANCE
+        first = int(np.clip(np.floor(low) - grid.lo[a], 0, n))
+        last = int(np.clip(np.ceil(high) - grid.lo[a], -1, n - 1))
         ranges.append(slice(first, max(last + 1, first)))
     return ranges
 
 
-def solid_distance(grid: Grid, solid: Solid, t: float) -> Near:
-    """The solid's own distance on the corners near it."""
+def shared(grid: Grid, ranges: Sequence[slice], other: Grid, others: Sequence[slice]) -> tuple[Box, Box]:
+    """What `ranges` of samples of one window share with those of another on the same lattice.
+
+    As places within either.
+    """
+    here, there = [], []
+    for a, (r, s) in enumerate(zip(ranges, others)):
+        shift = grid.lo[a] - other.lo[a]
+        low, high = max(r.start, s.start - shift), min(r.stop, s.stop - shift)
+        high = max(low, high)
+        here.append(slice(low - r.start, high - r.start))
+        there.append(slice(low + shift - s.start, high + shift - s.start))
+    return tuple(here), tuple(there)
+
+
+def solid_distance(grid: Grid, solid: Solid, t: float, before: tuple[Grid, Near] | None = None) -> Near:
+    """The solid's own distance on the corners near it; where it was found `before`, in another window, it is taken."""
     ranges = index_range(grid, solid, t)
     x, y, z = (c[r] for c, r in zip(grid.coordinates(NODE), ranges))
     own = np.empty((len(x), len(y), len(z)), np.float32)
+    new = np.ones(own.shape, np.bool_)
+    if before is not None:
+        window, (known, distance) = before
+        here, there = shared(grid, ranges, window, known)
+        own[here], new[here] = distance[there], False
     rows = max(1, CHUNK // max(1, len(y) * len(z)))
     if grid.dim == 2:
         z = np.full_like(z, grid.corner[2] + 0.5 * grid.dx)
     for i in range(0, len(x), rows):
-        points = np.stack(np.meshgrid(x[i : i + rows], y, z, indexing="ij"), axis=-1).reshape(-1, 3)
-        own[i : i + rows] = solid.distance(points, t).reshape(own[i : i + rows].shape)
+        part = new[i : i + rows]
+        if part.any():
+            points = np.stack(np.meshgrid(x[i : i + rows], y, z, indexing="ij"), axis=-1)[part]
+            own[i : i + rows][part] = solid.distance(points, t)
     return ranges, _snapped(own, grid)
 
 

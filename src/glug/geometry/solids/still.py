@@ -1,7 +1,8 @@
 """How solids cut cells and faces, and what of it stays while some of them move.
 
-Walls and solids at rest are sampled once per grid. A moving solid changes distances within reach of its bounding box
-only: cells and faces are cut anew there, from distances that are known where nothing moves.
+Walls and solids at rest are sampled once; a window that has grown or moved asks for what is new in it. A moving solid
+changes distances within reach of its bounding box only: cells and faces are cut anew there, from distances that are
+known where nothing moves.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from glug.geometry.solids.sampling import (
     add_solids,
     fine_walls,
     nearest,
+    shared,
     solid_distance,
     wall_distance,
 )
@@ -58,15 +60,26 @@ class Cut:
 
 
 class StillSolids:
-    """The walls and the solids at rest, on one grid."""
+    """The walls and the solids at rest, on one grid; `before` are the same solids in another window of its lattice."""
 
-    def __init__(self, grid: Grid, walls: Walls, solids: Sequence[Solid]):
+    def __init__(self, grid: Grid, walls: Walls, solids: Sequence[Solid], before: "StillSolids | None" = None):
         self.grid, self.walls = grid, walls
         self.solids = [solid for solid in solids if not solid.moving]
-        self.own: list[Near] = [solid_distance(grid, solid, 0.0) for solid in self.solids]
+        if before is not None and before.lattice != self.lattice:
+            before = None
+        known = [None] * len(self.solids) if before is None else [(before.grid, own) for own in before.own]
+        self.own: list[Near] = [solid_distance(grid, solid, 0.0, k) for solid, k in zip(self.solids, known)]
         self.nodes = nearest(wall_distance(grid, walls), self.own)  # at cell corners [m]
         self._row = np.full(grid.shape, -1, np.int32)  # where the distances in a cell are in `_fine`
         self._fine = np.empty((0, 3, 3, 3), np.float32)
+        if before is not None:
+            here, there = shared(grid, whole(grid), before.grid, whole(before.grid))
+            self._row[here], self._fine = before._row[there], before._fine
+
+    @property
+    def lattice(self) -> tuple:
+        """What all windows of a run share."""
+        return self.grid.dx, self.grid.origin, self.grid.dim
 
     @cached_property
     def near(self) -> np.ndarray:
@@ -123,6 +136,11 @@ class StillSolids:
         cut.openness[box], cut.hides[box] = new.openness[inner], new.hides[inner]
         for a in range(3):
             cut.area[a][faces(box, a)] = new.area[a][faces(inner, a)]
+
+
+def whole(grid: Grid) -> list[slice]:
+    """All cells of a window."""
+    return [slice(0, n) for n in grid.shape]
 
 
 def faces(box: Sequence[slice], axis: int) -> tuple[slice, ...]:

@@ -38,7 +38,7 @@ def fine_distance(grid: Grid, cells: np.ndarray, distance: Callable[[np.ndarray]
         steps[:, 2] = 0.5 * grid.dx
     for i in range(0, len(cells), CHUNK // 27):
         part = cells[i : i + CHUNK // 27]
-        points = (grid.corner + grid.dx * part)[:, None, :] + steps
+        points = (np.asarray(grid.origin) + grid.dx * (part + grid.lo))[:, None, :] + steps
         fine[i : i + len(part)] = distance(points.reshape(-1, 3)).reshape(-1, 3, 3, 3)
     return fine
 
