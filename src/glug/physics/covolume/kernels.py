@@ -80,13 +80,17 @@ def fill_rows(cells, number, start, face, beside, link, first, length, column, v
 
 @kernel(parallel=True)
 def outflows(cells, start, face, beside, area, opened, u, wall, out):
-    """out = -(what flows out of every wet cell through the open and with the closed part of its faces)."""
+    """out = -(what flows out of every wet cell through the open and with the closed part of its faces).
+
+    `wall` has the velocity of the solid of the cell on either side.
+    """
     for n in prange(len(cells)):
         c, total = cells[n], 0.0
         for o in range(start[c], start[c + 1]):
             f = face[o]
-            flow = area[f] * (opened[f] * u[f] + (1.0 - opened[f]) * wall[f])
-            total += flow if beside[0, f] == c else -flow
+            side = 0 if beside[0, f] == c else 1
+            flow = area[f] * (opened[f] * u[f] + (1.0 - opened[f]) * wall[side, f])
+            total += flow if side == 0 else -flow
         out[n] = -total
 
 
@@ -97,7 +101,7 @@ def push(beside, distance, theta, link, q, wall, opened, u):
         if link[f] > 0.0:
             u[f] -= (q[beside[1, f]] - q[beside[0, f]]) / (theta[f] * distance[f])
         elif opened[f] == 0.0:
-            u[f] = wall[f]
+            u[f] = wall[0, f]
 
 
 @kernel(parallel=True)

@@ -125,7 +125,7 @@ class CovolumeProblem:
     incidence: Incidence
     opened: np.ndarray  # w of every face
     theta: np.ndarray
-    wall: np.ndarray  # normal velocity of solids on the faces [m/s]
+    wall: np.ndarray  # (2, faces): normal velocity there of the solid that the cell on either side has [m/s]
     cells: np.ndarray  # the wet ones
     number: np.ndarray  # of every cell's unknown, negative in dry ones
 
@@ -139,7 +139,12 @@ class CovolumeProblem:
         wall: np.ndarray,
         theta: np.ndarray,
     ) -> CovolumeProblem:
-        """`phi` is the liquid's distance at the pressures; wet cells without an open face have none."""
+        """`phi` is the liquid's distance at the pressures; wet cells without an open face have none.
+
+        `wall` (faces,) is the same for both sides. Where solids slide along each other a cell must have one of them:
+        what flows into it with both would have to leave through what is open, however little that is.
+        """
+        wall = np.ascontiguousarray(np.broadcast_to(wall, (2, len(opened))))
         reach = np.bincount(mesh.beside.ravel(), np.tile(opened, 2), len(phi)) > 0.0
         wet = (phi < 0.0) & reach
         number = np.where(wet, np.cumsum(wet, dtype=np.int32) - np.int32(1), np.int32(-1))

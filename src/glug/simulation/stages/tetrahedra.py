@@ -190,23 +190,34 @@ def problem_of(context: StepContext) -> CovolumeProblem:
 
 
 def wall_velocities(context: StepContext, opened: np.ndarray) -> np.ndarray:
-    """The normal velocity of moving solids on the faces that are not open [m/s]; of each face the nearest solid's."""
+    """The normal velocity (2, faces) [m/s], on faces that are not open, of the solid of the cell on either side.
+
+    That is the nearest one, but one that moves if it is a cell farther at most: in a corner it is what pushes.
+    """
     setting, mesh, t = context.setting, context.mesh.mesh, context.state.time
-    wall = np.zeros(len(opened))
+    wall = np.zeros((2, len(opened)))
     moving = [s for s in setting.solids_with(context.state.bodies) if s.moving]
     if not moving:
         return wall
     faces = np.flatnonzero(opened < 1.0)
-    points = np.full((len(faces), 3), 0.5 * setting.dx)
-    points[:, : setting.dim] = mesh.face_position[faces]
-    still = [s for s in setting.solids if not s.moving]
-    nearest = side_distance(setting, points[:, : setting.dim])
-    for solid in still:
-        nearest = np.minimum(nearest, solid.distance(points, t))
+    cells, of_face = np.unique(mesh.beside[:, faces], return_inverse=True)
+    of_face = of_face.reshape(2, len(faces))
+    points, at_faces = in_space(setting, mesh.cell_position[cells]), in_space(setting, mesh.face_position[faces])
+    nearest, width = side_distance(setting, points[:, : setting.dim]), SPACING[setting.dim] * setting.dx
+    for solid in setting.solids:
+        if not solid.moving:
+            nearest = np.minimum(nearest, solid.distance(points, t))
     for solid in moving:
         distance = solid.distance(points, t)
-        mine = distance < nearest
-        velocity = solid.velocity(points[mine], t)[:, : setting.dim]
-        wall[faces[mine]] = (velocity * mesh.face_normal[faces[mine]]).sum(axis=1)
+        mine = (distance < nearest + width)[of_face]
+        velocity = solid.velocity(at_faces, t)[:, : setting.dim]
+        wall[:, faces] = np.where(mine, (velocity * mesh.face_normal[faces]).sum(axis=1), wall[:, faces])
         nearest = np.minimum(nearest, distance)
     return wall
+
+
+def in_space(setting: Setting, points: np.ndarray) -> np.ndarray:
+    """Points (n, dim) as (n, 3): in 2D in the middle of the one layer of cells."""
+    out = np.full((len(points), 3), 0.5 * setting.dx)
+    out[:, : setting.dim] = points
+    return out
