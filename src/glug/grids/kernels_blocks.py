@@ -10,7 +10,7 @@ from glug.grids.kernels import TILE, block_range
 from glug.jit import kernel, prange
 
 HEAD = np.int64(4)
-LANES = np.int64(16)  # float32 in the widest registers
+LANES = np.int64(8)  # float32 in a register of the processors that kernels are compiled for
 LINES = TILE * TILE  # rows of a block
 
 
