@@ -28,13 +28,14 @@ class EmbeddedCells:
     from_first: Meetings  # per face, on the way from its first site to its second
     from_second: Meetings
     pairs: np.ndarray  # of sites beside the same vertex, in the liquid and in the air
+    narrowest: float = 0.0  # [m]: surfaces that are nearer to each other touch, whether they are joined yet or not
 
     @classmethod
     def around(cls, surface: Elements, normal: np.ndarray, how: Placement) -> EmbeddedCells:
         """Of sites by `place`; sheets that lie between sites in the air get sites of their own."""
         sites = place(surface, normal, how)
         for repair in range(REPAIRS + 1):
-            found = cls.of(surface, sites, FARTHEST * how.lattice * surface.dx)
+            found = cls.of(surface, sites, FARTHEST * how.lattice * surface.dx, how.gap * surface.dx)
             lost = found.sheets(surface)
             lost = lost[~sites.between(lost)]
             if how.sites == "lattice" or repair == REPAIRS or len(lost) == 0:
@@ -43,12 +44,17 @@ class EmbeddedCells:
         return found
 
     @classmethod
-    def of(cls, surface: Elements, sites: Sites, farthest: float = np.inf) -> EmbeddedCells:
-        """Of any sites."""
+    def of(cls, surface: Elements, sites: Sites, farthest: float = np.inf, narrowest: float = 0.0) -> EmbeddedCells:
+        """Of any sites; they end `farthest` from them, and air that is narrower than `narrowest` is none [m]."""
         mesh = Voronoi.of(sites.points, farthest)
         one, two = (mesh.cell_position[mesh.beside[k]] for k in range(2))
         return cls(
-            mesh, surface.inside(sites.points), surface.meetings(one, two), surface.meetings(two, one), sites.pairs
+            mesh,
+            surface.inside(sites.points),
+            surface.meetings(one, two),
+            surface.meetings(two, one),
+            sites.pairs,
+            narrowest,
         )
 
     def sheets(self, surface: Elements) -> np.ndarray:
@@ -67,6 +73,8 @@ class EmbeddedCells:
 
     @property
     def parted(self) -> np.ndarray:
-        """The faces (numbers) between two sites in the liquid with a surface between them."""
+        """The faces (numbers) between two sites in the liquid with air between them."""
         both = self.wet[self.mesh.beside].all(axis=0)
-        return np.flatnonzero(both & (self.from_first.element >= 0) & (self.from_second.element >= 0))
+        met = both & (self.from_first.element >= 0) & (self.from_second.element >= 0)
+        way = np.where(met, 1.0 - self.from_first.time - self.from_second.time, 0.0) * self.mesh.distance
+        return np.flatnonzero(met & (way >= self.narrowest))
