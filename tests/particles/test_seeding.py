@@ -179,6 +179,7 @@ def test_a_whole_cell_gets_its_number_of_particles():
 # -- limits per cell --------------------------------------------------------------------------------------
 
 LEAST, MOST = 3, 16
+WHOLE = 1.0  # volume of a whole particle
 
 
 def crowd(counts: np.ndarray) -> tuple[Particles, Grid]:
@@ -211,7 +212,7 @@ def limited(counts: np.ndarray, band: int, times: int = 1) -> tuple[np.ndarray, 
     everywhere = np.zeros(grid.shape, np.int8)
     everywhere[1:-1, 1:-1, 1:-1] = band  # liquid never touches the border of a window
     for n in range(times):
-        seeding.limit_per_cell(particles, grid, everywhere, LEAST, MOST, seed=n)
+        seeding.limit_per_cell(particles, grid, everywhere, LEAST, MOST, WHOLE, seed=n)
         particles.sort(grid)
     return before, totals(particles), particles, grid
 
@@ -239,6 +240,21 @@ def test_merging_brings_every_cell_to_the_limit():
     now = np.diff(particles.start[: grid.cells + 1]).reshape(grid.shape)
     assert counts.max() > MOST
     assert np.array_equal(now, np.minimum(counts, MOST))
+
+
+def test_no_particle_becomes_much_heavier_or_lighter_than_whole_ones():
+    """However long a cell is crowded or sparse: a hundred times, with more coming in."""
+    particles, grid = crowd(np.full((5, 5, 5), 8))
+    inside = np.full(grid.shape, 2, np.int8)
+    rng = np.random.default_rng(3)
+    for n in range(100):
+        particles.append(np.full((4, 3), 2.5 * DX), volume=np.full(4, WHOLE), velocity=rng.normal(size=(4, 3)))
+        particles.volume[particles.start[31]] *= 0.5  # somebody takes from another cell
+        particles.sort(grid)
+        seeding.limit_per_cell(particles, grid, inside, 8, MOST, WHOLE, seed=n)
+        particles.sort(grid)
+    assert particles.volume.max() <= seeding.HEAVIEST * WHOLE
+    assert np.diff(particles.start[: grid.cells + 1]).max() >= 150  # a cell full of heavy ones stays crowded
 
 
 def test_splitting_keeps_volume_and_momentum():

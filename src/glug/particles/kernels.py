@@ -379,22 +379,40 @@ def leave_solids(position, corner, inverse, nodes, margin, lower, upper, near):
 # -- keeping the number per cell in bounds ----------------------------------------------------------------
 
 
-@kernel
-def crowded_pairs(volume, start, band, most, kept, absorbed, share):
-    """Pair what cells with a band that is not negative have beyond `most` with earlier ones, which get its volume.
+@kernel(inline=True)
+def lightest_two(volume, begin, end):
+    """The two particles of least volume among those that have any; -1 where there are none."""
+    first, second = -1, -1
+    for n in range(begin, end):
+        v = volume[n, 0]
+        if v <= np.float32(0.0):
+            continue
+        if first < 0 or v < volume[first, 0]:
+            first, second = n, first
+        elif second < 0 or v < volume[second, 0]:
+            second = n
+    return first, second
 
-    `share` is the absorbed particle's part of the pair's volume, in the order of the pairs. Returns their number;
-    it stops when the outputs are full.
+
+@kernel
+def crowded_pairs(volume, start, band, most, heaviest, kept, absorbed, share):
+    """Pair the two lightest particles again and again in cells with more than `most`: one gets the other's volume.
+
+    Only cells with a band that is not negative, and only while a pair has at most `heaviest`. `share` is the absorbed
+    particle's part of the pair's volume, in the order of the pairs. Returns their number; it stops when the outputs are
+    full.
     """
     count, flat = 0, band.ravel()
     for c in range(start.size - 2):
         if flat[c] < 0:
             continue
         surplus = start[c + 1] - start[c] - most
-        for e in range(surplus):
+        for _ in range(surplus):
+            b, a = lightest_two(volume, start[c], start[c + 1])
+            if a < 0 or volume[a, 0] + volume[b, 0] > heaviest:
+                break
             if count == kept.size:
                 return count
-            a, b = start[c] + e % most, start[c + 1] - 1 - e
             total = volume[a, 0] + volume[b, 0]
             kept[count], absorbed[count], share[count] = a, b, volume[b, 0] / total
             volume[a, 0], volume[b, 0] = total, np.float32(0.0)
@@ -408,6 +426,17 @@ def blend_pairs(values, kept, absorbed, share):
     for n in range(kept.size):
         for q in range(values.shape[1]):
             values[kept[n], q] += share[n] * (values[absorbed[n], q] - values[kept[n], q])
+
+
+@kernel
+def heaviest_in(volume, start, cells, found):
+    """The particle of most volume in each of the cells, which have some."""
+    for n in range(cells.size):
+        most = start[cells[n]]
+        for q in range(most + 1, start[cells[n] + 1]):
+            if volume[q, 0] > volume[most, 0]:
+                most = q
+        found[n] = most
 
 
 @kernel

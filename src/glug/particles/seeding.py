@@ -18,6 +18,7 @@ Distance = Callable[[np.ndarray], np.ndarray]  # of points (n, 3) [m]
 
 JITTER = 0.25  # width of the random places over the width of a part: enough against patterns, quiet surfaces
 LEAST_SHARE = 0.05  # of a whole part: smaller slivers of liquid are not worth a particle
+LIGHTEST, HEAVIEST = 0.125, 3.0  # of a whole part: what splitting leaves of a particle, and merging makes of it
 CHUNK = 1 << 19  # candidate points at a time: bounds the memory of temporaries
 
 
@@ -154,29 +155,32 @@ def gradient(distance: Distance, points: np.ndarray, step: float, dim: int) -> n
     return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-30)
 
 
-def limit_per_cell(particles: Particles, grid: Grid, band: np.ndarray, least: int, most: int, seed: int) -> bool:
+def limit_per_cell(
+    particles: Particles, grid: Grid, band: np.ndarray, least: int, most: int, whole: float, seed: int
+) -> bool:
     """Merge particles in cells with more than `most`, split one in cells inside the liquid with fewer than `least`.
 
-    Volume, momentum and heat are kept. The particles are sorted; absorbed ones stay with no volume and new ones come
-    last, both until the next sort. `band` is 2 in cells that occupied cells surround. Returns whether there are any.
+    Volume, momentum and heat are kept, and no particle becomes much heavier or lighter than `whole`, the volume of a
+    whole part: one that took in all that is pressed into a corner would hold it there. The particles are sorted;
+    absorbed ones stay with no volume and new ones come last, both until the next sort. `band` is 2 in cells that
+    occupied cells surround. Returns whether there are any.
     """
     p = particles
     room = len(p) // 2 + 1
     kept, absorbed, share = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
-    merged = kernels.crowded_pairs(p.volume, p.start, band, most, kept, absorbed, share)
+    merged = kernels.crowded_pairs(p.volume, p.start, band, most, np.float32(HEAVIEST * whole), kept, absorbed, share)
     if merged:
         for name, values in p.attributes.items():
             if name != "volume" and name not in p.INTEGERS:
                 kernels.blend_pairs(values, kept[:merged], absorbed[:merged], share[:merged])
     found = np.empty(band.size, np.int32)
     count = kernels.sparse_cells(p.start, band, least, found)
-    if count:
-        _split(p, grid, found[:count], seed)
-    return bool(merged or count)
+    split = _split(p, grid, found[:count], 2.0 * LIGHTEST * whole, seed) if count else 0
+    return bool(merged or split)
 
 
 def fill_up(particles: Particles, grid: Grid, cells: np.ndarray, least: int, seed: int) -> bool:
-    """Give one more particle to each of `cells` (bool) with fewer than `least`: half of its first one.
+    """Give one more particle to each of `cells` (bool) with fewer than `least`: half of its heaviest one.
 
     One without any gets half of one of the neighbour that has most. Volume, momentum and heat are kept. The particles
     are sorted; new ones come last, until the next sort. Returns whether there are any.
@@ -189,7 +193,7 @@ def fill_up(particles: Particles, grid: Grid, cells: np.ndarray, least: int, see
     richest = np.take_along_axis(donors, count[donors].argmax(axis=1)[:, None], axis=1)[:, 0]
     own = np.ravel_multi_index(tuple(sparse.T), grid.shape)
     donor, first = np.unique(np.where(count[own] > 0, own, richest), return_index=True)  # two cells share no parent
-    parents, sparse = p.start[donor][count[donor] > 0], sparse[first][count[donor] > 0]
+    parents, sparse = _heaviest(p, donor[count[donor] > 0]), sparse[first][count[donor] > 0]
     p.volume[parents] *= 0.5
     values = {n: a[parents].copy() for n, a in p.attributes.items() if n not in ("id", "position")}
     place = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1)
@@ -199,10 +203,10 @@ def fill_up(particles: Particles, grid: Grid, cells: np.ndarray, least: int, see
     return len(parents) > 0
 
 
-def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:
-    """Halve the first particle of each cell: twins on opposite sides of its place, up to a quarter cell away."""
-    parents = p.start[cells]
-    parents = parents[p.volume[parents, 0] > 0.0]
+def _split(p: Particles, grid: Grid, cells: np.ndarray, least: float, seed: int) -> int:
+    """Halve the heaviest particle of each cell that has `least`: twins on opposite sides, at most dx / 4 away."""
+    parents = _heaviest(p, cells)
+    parents = parents[p.volume[parents, 0] >= least]
     p.volume[parents] *= 0.5
     values = {n: a[parents].copy() for n, a in p.attributes.items() if n not in ("id", "position")}
     jitter = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1) - 0.5
@@ -212,3 +216,11 @@ def _split(p: Particles, grid: Grid, cells: np.ndarray, seed: int) -> None:
     position = p.position[parents] + apart
     p.position[parents] -= apart  # the centre of mass stays
     p.append(position, **values)
+    return len(parents)
+
+
+def _heaviest(p: Particles, cells: np.ndarray) -> np.ndarray:
+    """The particle of most volume in each of the cells, which have some."""
+    found = np.empty(len(cells), np.int32)
+    kernels.heaviest_in(p.volume, p.start, cells.astype(np.int32), found)
+    return found

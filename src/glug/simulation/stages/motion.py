@@ -106,7 +106,7 @@ def reseed(context: StepContext) -> None:
     else:
         least, most = max(2, math.ceil(LEAST_PER_CELL * nominal)), int(MOST_PER_CELL * nominal)
     inside = band_of(p.start, grid, solid.distance, 1)
-    if limit_per_cell(p, grid, inside, least, most, seed):
+    if limit_per_cell(p, grid, inside, least, most, setting.particle_volume, seed):
         p.sort(grid)
 
 

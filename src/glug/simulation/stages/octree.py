@@ -84,7 +84,8 @@ def reseed(context: StepContext) -> None:
         np.cumsum(some, out=start[1:-1])
         brick.give(band_of(start, brick.grid, brick.closed(brick.solid(setting, state.time)), 1), band)
     most = int(MOST_PER_CELL * setting.per_cell)
-    if limit_per_cell(p, lattice(setting), band, least, most, setting.scene.seed + state.step):
+    whole, seed = setting.particle_volume, setting.scene.seed + state.step
+    if limit_per_cell(p, lattice(setting), band, least, most, whole, seed):
         stay_inside(setting, p.position)
         sort_by_leaf(p, step.tree, step.place)
 
