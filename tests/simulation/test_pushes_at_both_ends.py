@@ -122,6 +122,6 @@ def unseen_under_a_lid() -> float:
 
 def test_velocities_that_no_face_sees_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
     calm = unseen_under_a_lid()
-    assert calm < 0.08  # of the lid's speed
+    assert calm < 0.065  # of the lid's speed
     monkeypatch.setattr(stages_transfer, "UNSEEN", 0.0)  # negative control
-    assert unseen_under_a_lid() > 0.095
+    assert unseen_under_a_lid() > 1.3 * calm
