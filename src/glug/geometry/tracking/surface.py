@@ -206,7 +206,8 @@ class TrackedSurface:
     def correction(self, free: np.ndarray | None = None, at: np.ndarray | None = None) -> np.ndarray:
         """Displacements (n, 3) along the normals that give every part some of the volume back that it lost.
 
-        Only vertices that are `free` (n,) move; all when None. Volumes are as in `settle`.
+        Only vertices that are `free` (n,) move; all when None. Volumes are as in `settle`: `at` the places that a
+        motion leads to, what it loses is given back with it and not a step later.
         """
         volume, area, normal = self.measure(self.part, len(self.target))
         if at is not None:
@@ -234,7 +235,8 @@ class TrackedSurface:
         self.settle()
         if len(self.triangles):
             flow = carried(self.vertices, velocity, time, dt) - self.vertices
-            self.move(flow + self.smoothing() + self.correction())
+            moved = flow + self.smoothing()
+            self.move(moved + self.correction(at=self.vertices + moved))
 
 
 def carried(points: np.ndarray, velocity: Velocity, time: float, dt: float) -> np.ndarray:

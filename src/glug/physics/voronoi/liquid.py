@@ -144,7 +144,8 @@ class VoronoiLiquid:
         self.pace = velocities_of_parts(s, self.velocity(s.vertices))
         flow = self.velocity.carried(s.vertices, dt) - s.vertices
         if self.solid is None:
-            s.move(flow + s.smoothing() + s.fairing(FAIRING) + s.correction())
+            moved = flow + s.smoothing() + s.fairing(FAIRING)
+            s.move(moved + s.correction(at=s.vertices + moved))
             return
         distance, outwards = self.solid(s.vertices), directions(s.vertices, self.solid, s.dx)
         away = (self.normals() * outwards).sum(axis=1) > FILM
@@ -155,8 +156,8 @@ class VoronoiLiquid:
         depth = np.clip(distance + DEEP[s.vertices.shape[1]] * s.dx, -PULL * s.dx, PULL * s.dx)
         flow = np.where(free[:, None], flow, dt * along - depth[:, None] * outwards)
         clear = (distance > CLEAR * s.dx) | (away & free)
-        even = clear[:, None] * (s.smoothing() + s.fairing(FAIRING))
-        s.move(flow + even + s.correction(free, self.ashore()))
+        moved = flow + clear[:, None] * (s.smoothing() + s.fairing(FAIRING))
+        s.move(moved + s.correction(free, outside(s.vertices + moved, self.solid, s.dx)))
 
     def brought(self, cells: EmbeddedCells, dt: float) -> np.ndarray:
         """The velocities of the faces, from where their liquid was, with gravity."""

@@ -71,7 +71,8 @@ def track(context: StepContext) -> None:
     flow = (after - before).astype(np.float64)
     free = ~at_walls(context)
     even = surface.smoothing() + free[:, None] * surface.fairing(FAIRING)
-    surface.move(flow + even + surface.correction(free))
+    moved = flow + even
+    surface.move(moved + surface.correction(free, at=surface.vertices + moved))
 
 
 def at_walls(context: StepContext) -> np.ndarray:

@@ -118,7 +118,8 @@ class Crowd:
         surface.settle()
         if len(surface.triangles):
             flow = DT * self.velocity(surface.vertices, n * DT)
-            surface.move(flow + surface.smoothing() + surface.correction())
+            moved = flow + surface.smoothing()
+            surface.move(moved + surface.correction(at=surface.vertices + moved))
             check()
 
 
