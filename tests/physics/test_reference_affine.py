@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.csgraph import laplacian
 from two_fluids import Bubble
 
 from glug.grids.operators import Operators
 from glug.grids.regular import Grid
 from glug.physics.affine.regions import Regions, deep_cells, find_regions, owners
-from glug.physics.reference.affine import AffineProjection
+from glug.physics.reference.affine import AffineProjection, idle_pressures
 from glug.solvers.assembled.krylov import Cholesky, solve_general
 
 RATIOS = (1e-6, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
@@ -156,3 +157,24 @@ def test_regions_keep_their_distance():
     deep = deep_cells(fluid, area, 3, dim=2)[:, :, 0]
     assert not deep[9:16, 17:24].any() and deep[8, 20] and deep[12, 16]
     assert not deep[2:6].any() and deep[1, 5] and deep[6, 5]
+
+
+def test_a_body_that_closes_many_pockets_leaves_combinations_of_their_pressures_idle():
+    """Four pockets of two cells and a closed pool, pressed upon by a body with two unknowns."""
+    rng = np.random.default_rng(3)
+    size = [2, 2, 2, 2, 9]
+    links = laplacian(sparse.block_diag([np.ones((n, n)) for n in size], format="csr")).tocsr()
+    press = np.zeros((2, sum(size)))
+    press[:, [0, 2, 4, 6]] = rng.normal(size=(2, 4))
+    matrix = sparse.csr_matrix(links + press.T @ press)
+    idle, held = idle_pressures(matrix, links)
+    assert idle.shape == (17, 3)  # the pool's, and what two unknowns leave of four pockets
+    assert np.abs(matrix @ idle).max() < 1e-14
+    assert (np.linalg.eigvalsh(matrix.toarray()) < 1e-12).sum() == 3
+    regular = np.delete(np.delete(matrix.toarray(), held, 0), held, 1)
+    assert np.linalg.cond(regular) < 1e3
+    one = np.delete(np.delete(matrix.toarray(), held[:1], 0), held[:1], 1)  # the control: one is not enough
+    assert np.linalg.cond(one) > 1e12
+    # Liquid that two unknowns see whole has no idle pressures.
+    everywhere = rng.normal(size=(5, sum(size)))
+    assert idle_pressures(sparse.csr_matrix(links + everywhere.T @ everywhere), links)[0].shape[1] == 0

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import qr
 from scipy.sparse.csgraph import connected_components
 
 from glug.grids.operators import Operators
@@ -28,7 +29,7 @@ from glug.grids.regular import Grid
 from glug.physics.affine.regions import Regions, basis, owners
 from glug.solvers.assembled.krylov import solve_positive
 
-FLAT = 1e-11  # of the matrix: a constant pressure that costs less than this belongs to the null space
+FLAT = 1e-11  # of the matrix: pressures that cost less than this belong to the null space
 
 
 @dataclass(frozen=True)
@@ -134,25 +135,41 @@ class AffineProjection:
     def pressures(self, b: np.ndarray, added: sparse.spmatrix | None = None) -> tuple[np.ndarray, float]:
         """Of the ordinary cells, with `added` to the matrix, and the residual of the solution.
 
-        Closed components have one pressure held at zero, and lose what the walls force on them.
+        What is closed has pressures that push nothing: they are left out, and what the walls force there is dropped.
         """
         matrix = self.matrix() if added is None else sparse.csr_matrix(self.matrix() + added)
-        _, label = connected_components(matrix, directed=False)
-        cost = abs(np.asarray(matrix.sum(axis=1)).ravel()) > FLAT * matrix.diagonal()
-        free = np.zeros(label.max(initial=-1) + 1, bool)
-        np.logical_or.at(free, label, cost)
         keep = matrix.diagonal() > 0.0
-        b = b.copy()
-        for c in np.flatnonzero(~free):
-            members = np.flatnonzero((label == c) & keep)
-            if len(members):
-                b[members] -= b[members].mean()
-                keep[members[len(members) // 2]] = False
+        idle, held = idle_pressures(matrix, self.ordinary_matrix())
+        keep[held] = False
+        b = b - idle @ (idle.T @ b)
         q = np.zeros(len(b))
         if keep.any():
             q[keep], _ = solve_positive(matrix[keep][:, keep], b[keep], np.ones((int(keep.sum()), 1)))
         scale = float(np.abs(b).max(initial=0.0))
         return q, float(np.abs(b - matrix @ q).max()) / scale if scale > 0.0 else 0.0
+
+
+def idle_pressures(matrix: sparse.csr_matrix, links: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """An orthonormal basis (n, m) of the null space of `matrix`, and m entries that may be held to make it regular.
+
+    `matrix` is `links`, a matrix of differences between neighbours, plus terms that are positive (regions, bodies). So
+    it is the constants of the closed parts of `links` that those terms do not see in some combination: a body presses
+    on any number of pockets with three unknowns, six in 3D.
+    """
+    count, label = connected_components(links, directed=False)
+    diagonal = matrix.diagonal()
+    costs = (abs(np.asarray(links.sum(axis=1)).ravel()) > FLAT * diagonal) | (diagonal <= 0.0)
+    open_part = np.zeros(count, bool)
+    np.logical_or.at(open_part, label, costs)
+    number = np.where(open_part, -1, np.cumsum(~open_part) - 1)[label]
+    member = np.flatnonzero(number >= 0)
+    C = sparse.csr_matrix((np.ones(len(member)), (member, number[member])), (len(label), int((~open_part).sum())))
+    scale = 1.0 / np.sqrt(C.T @ diagonal)
+    cost, shape = np.linalg.eigh(scale[:, None] * (C.T @ matrix @ C).toarray() * scale)
+    constants = scale[:, None] * shape[:, cost < FLAT]  # (closed parts, m)
+    idle = np.linalg.qr(C @ constants)[0]
+    first = qr(constants.T, pivoting=True)[2][: constants.shape[1]]  # parts whose constants are independent
+    return idle, np.array([np.flatnonzero(number == part)[0] for part in first], int)
 
 
 def _flat(components: Sequence[np.ndarray]) -> np.ndarray:
