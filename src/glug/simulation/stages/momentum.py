@@ -33,8 +33,8 @@ def weigh(context: StepContext) -> None:
     """Find the liquid in free flight, with forces and before any solve."""
     context.flight = None
     setting, state, grid = context.setting, context.state, context.grid
-    if setting.scene.solver.air != "vacuum" or (setting.stokes and setting.scene.sources):
-        return  # air presses, inlets push
+    if setting.air_has_pressure or (setting.stokes and setting.scene.sources):
+        return  # air flows, inlets push; a bubble presses alike on all sides of what it surrounds
     groups = flying(context)
     if groups is not None:
         particles, given = state.particles, masses(context.setting, state.particles)
