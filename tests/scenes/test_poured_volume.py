@@ -10,11 +10,12 @@ from glug.simulation.setting import Setting
 CELLS = 48
 FALLING, END = range(3, 9), 14  # frames: the stream falls; it has landed, and piles up
 MESHES = ("regular", "octree")
+SOLVES = (("regular", "split"), ("octree", "split"), ("regular", "stokes"))
 
 
-def surplus(mesh: str, frames: int, **more: object) -> np.ndarray:
+def surplus(mesh: str, coupling: str, frames: int) -> np.ndarray:
     """Volume on the grid over what was poured, less one, at every frame of `ketchup`."""
-    changes = {"domain.resolution": CELLS, "solver.mesh": mesh, **more}
+    changes = {"domain.resolution": CELLS, "solver.mesh": mesh, "solver.coupling": coupling}
     simulation = glug.Simulation(load("ketchup", changes))  # type: ignore[arg-type]
     found = [0.0]
     while simulation.state.frame < frames:
@@ -25,42 +26,65 @@ def surplus(mesh: str, frames: int, **more: object) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.parametrize("mesh", MESHES)
-def test_a_stream_of_ketchup_has_the_volume_that_was_poured(mesh):
+@pytest.mark.parametrize(("mesh", "coupling"), SOLVES)
+def test_a_stream_of_ketchup_has_the_volume_that_was_poured(mesh, coupling):
     """Where it lands, liquid less than a cell above the table touches it: at 48 cells that is up to 4 % at once."""
-    found = surplus(mesh, END)
+    found = surplus(mesh, coupling, END)
     assert np.abs(found[FALLING]).max() < 0.02
     assert abs(found[END]) < 0.02
     assert np.abs(found).max() < 0.04
 
 
-def test_a_source_that_lets_itself_be_drawn_out_makes_space_of_nothing(monkeypatch):
+@pytest.mark.parametrize("coupling", ["split", "stokes"])
+def test_a_source_that_lets_itself_be_drawn_out_makes_space_of_nothing(monkeypatch, coupling):
     """The control: solves that only begin with the source's velocity."""
     monkeypatch.setattr(Setting, "nozzles", lambda setting, t: [])
-    assert surplus("regular", 5)[3:].min() > 0.1
+    assert surplus("regular", coupling, 5)[3:].min() > 0.1
+
+
+def leaving(dim: int, liquid: dict[str, object], solver: dict[str, object]) -> np.ndarray:
+    """Velocities of the particles deep in a source that moves, after three steps."""
+    shape = {"kind": "box", "lower": [0.25, 0.7, 0.25][:dim], "upper": [0.75, 0.9, 0.75][:dim]}
+    source = {
+        "shape": shape,
+        "liquid": "poured",
+        "velocity": [0.0, -0.8, 0.0][:dim],
+        "motion": {"kind": "linear", "velocity": [0.2, 0.0, 0.0][:dim]},
+    }
+    scene = {
+        "name": "tap",
+        "domain": {"size": [1, 1, 1][:dim], "resolution": 32},
+        "time": {"fps": 24},
+        "liquids": {"poured": liquid},
+        "sources": [source],
+        "solver": solver,
+    }
+    simulation = glug.Simulation(load(scene))
+    for _ in range(3):
+        simulation.step_once()
+    p, t = simulation.state.particles, simulation.state.time
+    deep = simulation.scene.sources[0].distance(p.position.astype(np.float64), t) < -2.0 / 32
+    return p.velocity[deep]
 
 
 @pytest.mark.parametrize("mesh", MESHES)
 def test_water_from_a_moving_source_leaves_at_its_speed(mesh):
     """Just below the opening, in a step of its own: gravity is none of the source's."""
-    source = {
-        "shape": {"kind": "box", "lower": [0.25, 0.7, 0.25], "upper": [0.75, 0.9, 0.75]},
-        "liquid": "water",
-        "velocity": [0.0, -0.8, 0.0],
-        "motion": {"kind": "linear", "velocity": [0.2, 0.0, 0.0]},
-    }
-    scene = {
-        "name": "tap",
-        "domain": {"size": [1, 1, 1], "resolution": 32},
-        "time": {"fps": 24},
-        "liquids": {"water": {"material": "water"}},
-        "sources": [source],
-        "solver": {"mesh": mesh},
-    }
-    simulation = glug.Simulation(load(scene))
-    for _ in range(3):
-        simulation.step_once()
-    p, (nozzle,) = simulation.state.particles, simulation.setting.nozzles(simulation.state.time)
-    deep = nozzle.distance(p.position.astype(np.float64), simulation.state.time) < -2.0 / 32
-    assert deep.sum() > 1000
-    assert np.abs(p.velocity[deep] - [0.2, -0.8, 0.0]).max() < 0.02  # gravity gives 0.1 m/s a step
+    found = leaving(3, {"material": "water"}, {"mesh": mesh})
+    assert len(found) > 1000
+    assert np.abs(found - [0.2, -0.8, 0.0]).max() < 0.02  # gravity gives 0.1 m/s a step
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_honey_from_a_moving_source_leaves_at_its_speed_in_a_stokes_solve(dim):
+    found = leaving(dim, {"material": "honey"}, {"coupling": "stokes"})
+    assert len(found) > 100
+    assert np.abs(found - [0.2, -0.8, 0.0]).max() < 0.02
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_honey_that_is_not_held_falls_out_of_its_source(dim, monkeypatch):
+    """The control: where the stream pulls, honey leaves faster than it is poured."""
+    monkeypatch.setattr(Setting, "nozzles", lambda setting, t: [])
+    found = leaving(dim, {"material": "honey"}, {"coupling": "stokes"})
+    assert found[:, 1].min() < -0.85

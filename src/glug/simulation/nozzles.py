@@ -1,8 +1,8 @@
 """Open sources in the solves of a step: the liquid in a source moves as the source says, whatever pulls at it.
 
-For projections and viscous solves it is a solid that moves with the source's velocity: what leaves the source is then
-what is poured into it. If its velocity were only where solves begin, a heavy or thick stream would draw it out faster,
-and the stream would hold more space than liquid.
+For projections, viscous and Stokes solves it is a solid that moves with the source's velocity: what leaves the source
+is then what is poured into it. If its velocity were only where solves begin, a heavy or thick stream would draw it out
+faster, and the stream would hold more space than liquid.
 """
 
 from __future__ import annotations

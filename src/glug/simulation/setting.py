@@ -219,8 +219,8 @@ class Setting:
         return [*self.solids_with(bodies or []), *self.nozzles(t)]
 
     def nozzles(self, t: float) -> list[Nozzle]:
-        """The sources that are open at time t [s], where solves hold their liquid: 2D Stokes solves have their own."""
-        if self.stokes or self.scene.solver.mesh not in ("regular", "octree"):
+        """The sources that are open at time t [s], where solves hold their liquid."""
+        if self.scene.solver.mesh not in ("regular", "octree"):
             return []
         return [Nozzle(source) for source in self.scene.sources if source.active(t)]
 

@@ -48,11 +48,10 @@ def _stokes_3d(context: StepContext) -> None:
 def _stokes_2d(context: StepContext) -> None:
     setting, grid = context.setting, context.grid
     viscosity = cell_viscosity(context, 1.0)
-    open_sources = [s for s in setting.scene.sources if s.active(context.state.time) and not s.moving]
-    fluid = StokesFluid(grid, context.phi, context.solid, viscosity, setting.density, context.dt)
+    fluid = StokesFluid(grid, context.phi, context.held, viscosity, setting.density, context.dt)
     to_pascal = setting.density * grid.dx / context.dt
     pressed = (
         None if context.surface_jump is None else surface_pressure(context.surface_jump, context.phi, grid) * to_pascal
     )
-    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, open_sources, pressed)
+    p, context.solves["stokes"] = solve_stokes(fluid, context.velocity, pressed)
     context.q = p * (context.dt / (setting.density * setting.dx))
