@@ -27,6 +27,7 @@ from glug.simulation.nozzles import Nozzle
 BORDER = 3  # cells of a window behind a wall
 THICK_LIQUID = 1.0  # mu / (rho dx^2 fps) above which `auto` is APIC: its own viscosity is less than the liquid's
 MOST_CELLS_A_STEP = {2: 0.5, 3: 0.66}  # of a tracked surface with cells around it (Brochu, Batty and Bridson 2010)
+STEP_OF_FALL = 3.0  # cells that liquid at rest could fall in a step, at most, or waves of its surface grow
 STEP_OF_BODIES = 0.25  # nu dt / a^2 of a body of radius a, at most: pressure and viscosity push it one after the other
 
 
@@ -94,6 +95,14 @@ class Setting:
         laws = (liquid.viscosity for liquid in self.scene.liquids.values())
         return max(law.value if law.kind == "constant" else max(v for _, v in law.table) for law in laws)
 
+    def _thinnest(self) -> float:
+        """The smallest viscosity of all liquids over their density [m2/s]."""
+        liquids = self.scene.liquids.values()
+        return min(
+            (q.viscosity.value if q.viscosity.kind == "constant" else min(v for _, v in q.viscosity.table)) / q.density
+            for q in liquids
+        )
+
     @property
     def longest_step(self) -> float:
         """The longest time step [s] in which viscosity and pressure push the bodies as if at once."""
@@ -102,6 +111,20 @@ class Setting:
         volume = min(body.mass / float(body.solid.density or 1.0) for body in self.bodies)
         square = (volume / (4.0 / 3.0 * math.pi)) ** (2.0 / 3.0) if self.dim == 3 else volume / (math.pi * self.dx)
         return STEP_OF_BODIES * square * self.density / self.viscosity
+
+    @property
+    def surface_step(self) -> float:
+        """The longest time step [s] in which a surface comes to rest; thick liquid may take longer ones.
+
+        Surfaces move after the solves: a wave of number k decays if g k dt^2 < 4 + 4 nu k^2 dt (docs/theory/motion.md).
+        """
+        g = float(np.linalg.norm(self.gravity))
+        if g == 0.0:
+            return math.inf
+        nu = self._thinnest() if self.viscous else 0.0
+        k = np.pi / self.dx * 0.5 ** np.arange(math.log2(max(self.scene.domain.shape)))
+        thick = 2.0 * (nu * k / g + np.sqrt((nu * k / g) ** 2 + 1.0 / (g * k)))
+        return max(math.sqrt(STEP_OF_FALL * self.dx / g), float(thick.min()))
 
     @property
     def capillary_step(self) -> float:

@@ -59,7 +59,7 @@ def choose_time_step(setting: Setting, state: State) -> float:
     # A body at rest must not fall farther than `reach` within the step either.
     speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
     speed = max([speed, *(moving_speed(body, t) for body in bodies for t in (state.time, end))])
-    longest = min(setting.longest_step, setting.capillary_step)
+    longest = min(setting.longest_step, setting.capillary_step, setting.surface_step)
     steps = max(1, math.ceil(remaining * speed / reach - 1e-6), math.ceil(remaining / longest - 1e-6))
     steps = max(1, min(steps, times.max_substeps - state.substep))
     return remaining / steps
