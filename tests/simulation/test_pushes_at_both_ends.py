@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from glug.particles import transfer
+from glug.physics.pressure import evenness
 from glug.simulation import Simulation
 from glug.simulation.context import StepContext
 from glug.simulation.stages import Stage, motion, paths
@@ -83,8 +84,28 @@ def test_liquid_with_a_surface_is_pushed_once(height: float, pushed: bool) -> No
     simulation = box(height=height)
     look = Stage("look", lambda context: seen.append(context.pushed is not None))
     simulation.stages = simulation.stages.after("pressure", look)
-    simulation.step_once()
+    stats = simulation.step_once()
     assert seen == [pushed]
+    of_faces = stats.time - stats.dt if pushed else stats.time
+    assert float(simulation.state.fields["time"]) == pytest.approx(of_faces, abs=1e-12)
+
+
+def test_a_thin_slab_is_full_too() -> None:
+    """Fractions behind its edges are no room: there were 0.6 % of it."""
+    full = []
+    look = Stage("look", lambda context: full.append(context.full))
+    Simulation(Box(8, 400, dim=3).scene(), stages=lambda usual: usual.after("reseed", look)).step_once()
+    assert full == [True]
+
+
+def test_particles_of_a_full_box_are_evened_out_where_it_is_thin() -> None:
+    """Without a surface there are no waves to be damped: a share of every step, viscosity or not."""
+    shares = {}
+    for viscosity in (1e-3, 10.0):
+        scene = Box(8, 400).scene() | {"liquids": {"oil": {"density": 1.0, "viscosity": viscosity}}}
+        look = Stage("look", lambda c, v=viscosity: shares.update({v: c.evenness and c.evenness.share}))
+        Simulation(scene, stages=lambda usual, look=look: usual.after("volumes", look)).step_once()
+    assert shares == {1e-3: evenness.SHARE, 10.0: None}
 
 
 @pytest.mark.parametrize("name", ["flip", "apic"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from glug.geometry.fractions import liquid_volume
@@ -153,8 +155,16 @@ def volumes(context: StepContext) -> None:
         carried = to_cells(p.volume * np.float32(grid.dx**-3), p, grid)
         context.correction = VolumeCorrection.measure(carried, fraction, grid, CORRECTION_GAIN * strength, context.dt)
         # Thick liquids hardly crowd, and evening would shear them; liquid that leaves a wall is thin there for good.
-        if not context.setting.viscous and context.freed is None:
-            context.evenness = Evenness(carried, strength, context.dt, cells_to_cross(context))
+        if not is_thick(context) and context.freed is None:
+            crossed = math.inf if context.full else cells_to_cross(context)  # no surface has waves to be damped
+            context.evenness = Evenness(carried, strength, context.dt, crossed)
+
+
+def is_thick(context: StepContext) -> bool:
+    """Whether viscosity reaches the next cell within the step; where there is air, whether there is any."""
+    setting = context.setting
+    reach = setting.viscosity * context.dt / (setting.density * context.grid.dx**2)
+    return setting.viscous and (not context.full or reach >= 1.0)
 
 
 def cells_to_cross(context: StepContext) -> float:

@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from glug.geometry.liquid import band_of
+from glug.geometry.solids.field import SolidField
+from glug.grids.connected import open_cells
 from glug.grids.regular import Grid
 from glug.particles.seeding import fill_up, limit_per_cell
 from glug.particles.storage import Particles
@@ -96,7 +98,7 @@ def reseed(context: StepContext) -> None:
     setting, state, grid = context.setting, context.state, context.grid
     p, solid = state.particles, setting.solid_field(grid, state.time, state.bodies)
     seed, nominal = setting.scene.seed + state.step, setting.per_cell
-    context.full = setting.scene.solver.air == "vacuum" and fills_up(p, solid.openness, grid)
+    context.full = setting.scene.solver.air == "vacuum" and fills_up(p, solid, grid)
     if context.full:  # no surface could be spoilt, and no cell may be empty
         least, most = math.ceil(LEAST_IN_FULL * nominal), int(MOST_IN_FULL * nominal)
         for n in range(least):
@@ -110,9 +112,13 @@ def reseed(context: StepContext) -> None:
         p.sort(grid)
 
 
-def fills_up(p: Particles, openness: np.ndarray, grid: Grid) -> bool:
-    """Whether the particles have the volume of all that is open, so that there is no air."""
-    open_volume = float(openness.sum(dtype=np.float64)) * grid.dx**3
+def fills_up(p: Particles, solid: SolidField, grid: Grid) -> bool:
+    """Whether the particles have the volume of all that is open, so that there is no air.
+
+    Cells with an open face count: fractions behind the edges of a box are a little more than nothing.
+    """
+    reached = open_cells(np.ones(grid.shape, np.uint8), solid.area) > 0
+    open_volume = float(solid.openness[reached].sum(dtype=np.float64)) * grid.dx**3
     return float(p.volume.sum(dtype=np.float64)) > (1.0 - ROOM) * open_volume
 
 

@@ -93,13 +93,17 @@ def around_liquid(context: StepContext, layers: int, *, stick: bool, freed: np.n
 
 
 def output_fields(context: StepContext) -> None:
-    """Keep what `output.fields` asks for."""
+    """Keep what `output.fields` asks for.
+
+    `time` is that of the velocity: where pushes act at both ends of a path, the time of its begin.
+    """
     setting, grid = context.setting, context.grid
+    time = context.state.time + (0.0 if context.again > 0.0 else context.dt)
     u, v, w = context.velocity
     assert context.q is not None
     pressure = (context.q * (setting.density * setting.dx / context.acting)).astype(np.float32)
     own = {"phi": context.phi, "u": u, "v": v, "w": w, "p": pressure, "corner": grid.corner, "dx": np.array(grid.dx)}
-    context.state.fields = own | context.fields
+    context.state.fields = own | {"time": np.array(time)} | context.fields
 
 
 def transfer_to_particles(context: StepContext) -> None:

@@ -228,7 +228,7 @@ class TaylorGreen:
         return np.all((points > 0) & (points < size), axis=1)
 
     def errors(self, simulation: Simulation) -> Errors:
-        left = math.exp(-simulation.state.time / self.duration)
+        left = math.exp(-float(simulation.state.fields["time"]) / self.duration)
 
         def exact(points: np.ndarray) -> np.ndarray:
             return left * self.vortex(points)
@@ -244,7 +244,7 @@ class TaylorGreen:
             chosen = self.inside(points)
             shape = self.vortex(points[chosen])[:, a]
             product, square = product + float(values[chosen] @ shape), square + float(shape @ shape)
-        rate = -math.log(product / square) / simulation.state.time
+        rate = -math.log(product / square) / float(simulation.state.fields["time"])
         return {"viscosity": (self.density * rate / (self.k**2 + self.m**2), self.viscosity)}
 
 

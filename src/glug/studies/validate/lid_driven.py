@@ -2,7 +2,7 @@
 
 Ghia, Ghia and Shin 1982 (J. Comput. Phys. 48, Table I) give the velocity on the centre lines; its smallest value along
 the lid on the vertical one is what numerical viscosity takes from. The box stays full: particles per cell are counted
-as solves see them, in every step of the second half.
+as solves see them, in every step of the second half. `3d` is the same flow in a slab between slip walls.
 
 `flip-1` is FLIP without PIC, `apic` APIC; in the rows `pushed-once`, the controls, pressure pushes particles at one end
 of their paths only (`docs/theory/motion.md`): what they lack of the others is the viscosity of the time step.
@@ -28,7 +28,8 @@ GHIA = {100: -0.21090, 400: -0.32726}  # smallest u on the vertical centre line,
 USUAL_LARGEST = 32  # cells
 SECONDS = {100: 15.0, 400: 30.0}  # of a unit box and a unit speed: steady to 1%
 LID = 4  # cells: how thick it is
-NOMINAL = 4  # particles per cell
+SLAB = 4  # cells: how thick the box is in 3D
+NOMINAL = {2: 4, 3: 8}  # particles per cell
 FAR = 200.0  # [m]: the lid is long enough to slide all the time
 
 
@@ -41,22 +42,30 @@ class Box:
     transfer: str = "auto"
     flip_ratio: float = 0.99
     pushed_once: bool = False  # True is a control
+    dim: int = 2
 
     @property
     def dx(self) -> float:
         return 1.0 / self.cells
 
     def scene(self) -> dict[str, Any]:
-        lid = {"kind": "box", "lower": [-FAR, 1.0], "upper": [FAR, 2.0]}
+        dim, thick = self.dim, SLAB * self.dx
+        lid = {"kind": "box", "lower": [-FAR, 1.0, -1.0][:dim], "upper": [FAR, 2.0, 2.0][:dim]}
+        box = {"kind": "box", "lower": [-1.0, -1.0, -1.0][:dim], "upper": [2.0, 1.0, 2.0][:dim]}
+        across = {"back": "slip", "front": "slip"} if dim == 3 else {}
         return {
             "name": "lid",
-            "domain": {"size": [1, 1 + LID * self.dx], "resolution": self.cells + LID},
+            "domain": {
+                "size": [1, 1 + LID * self.dx, thick][:dim],
+                "resolution": self.cells + LID,
+                "sides": across,
+            },
             "time": {"fps": 10, "frames": 1},
             "gravity": [0, 0, 0],
             "liquids": {"oil": {"density": 1.0, "viscosity": 1.0 / self.reynolds}},
-            "volumes": [{"liquid": "oil", "shape": {"kind": "box", "lower": [-1, -1], "upper": [2, 1]}}],
+            "volumes": [{"liquid": "oil", "shape": box}],
             "solids": [{"name": "lid", "shape": lid, "motion": {"kind": "linear", "velocity": [1, 0, 0]}}],
-            "solver": {"transfer": self.transfer, "flip_ratio": self.flip_ratio, "viscosity": "reference"},
+            "solver": {"transfer": self.transfer, "flip_ratio": self.flip_ratio},
             "output": {"fields": True},
         }
 
@@ -81,7 +90,9 @@ class Box:
     def smallest(self, simulation: Simulation) -> float:
         """The smallest velocity along the lid on the vertical centre line, between samples by a parabola [m/s]."""
         fields = simulation.state.fields
-        corner, u = fields["corner"], fields["u"][:, :, 0].astype(float)
+        corner, u = fields["corner"], fields["u"].astype(float)
+        middle = round(-corner[2] / self.dx) + SLAB // 2 if self.dim == 3 else 0  # of the slab
+        u = u[:, :, middle]
         place = (0.5 - corner[0]) / self.dx
         i = int(np.floor(place))
         line = (1 - place + i) * u[i] + (place - i) * u[i + 1]
@@ -93,10 +104,10 @@ class Box:
 
     def per_cell(self, particles: Particles) -> tuple[float, float]:
         """Fewest and most particles in a cell of the box, over the nominal number."""
-        index = np.floor(particles.position[:, :2] / self.dx).astype(int)
-        index = np.clip(index, 0, self.cells - 1)
-        count = np.bincount(index[:, 0] * self.cells + index[:, 1], minlength=self.cells**2)
-        return float(count.min()) / NOMINAL, float(count.max()) / NOMINAL
+        shape = np.array([self.cells, self.cells, SLAB if self.dim == 3 else 1])
+        index = np.clip(np.floor(particles.position / self.dx).astype(int), 0, shape - 1)
+        count = np.bincount(np.ravel_multi_index(tuple(index.T), shape), minlength=int(shape.prod()))
+        return float(count.min()) / NOMINAL[self.dim], float(count.max()) / NOMINAL[self.dim]
 
 
 def _once(context: StepContext) -> None:
@@ -106,6 +117,7 @@ def _once(context: StepContext) -> None:
 CASES = {
     "re-100": Box(USUAL_LARGEST, 100),
     "re-400": Box(USUAL_LARGEST, 400),
+    "re-400-3d": Box(USUAL_LARGEST, 400, dim=3),
     "re-400-flip-1": Box(USUAL_LARGEST, 400, "flip", 1.0),
     "re-400-apic": Box(USUAL_LARGEST, 400, "apic"),
     "re-400-pushed-once": Box(USUAL_LARGEST, 400, pushed_once=True),
