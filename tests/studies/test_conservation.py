@@ -47,9 +47,9 @@ def test_a_standing_wave_lasts_with_short_and_long_steps(fps: float, transfer: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cfl", [0.2, 4.0])
-def test_a_standing_wave_lasts_at_any_cfl(cfl: float) -> None:
-    check(Wave(64, fps=24.0, cfl=cfl), 60.0, 0.01)
+@pytest.mark.parametrize("cfl, fps", [(0.2, 24.0), (4.0, 4.0)])  # the frames are long enough for steps of four cells
+def test_a_standing_wave_lasts_at_any_cfl(cfl: float, fps: float) -> None:
+    check(Wave(64, fps=fps, cfl=cfl), 60.0, 0.01)
 
 
 @pytest.mark.slow

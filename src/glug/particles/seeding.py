@@ -204,7 +204,7 @@ def fill_up(particles: Particles, grid: Grid, cells: np.ndarray, least: int, see
 
 
 def _split(p: Particles, grid: Grid, cells: np.ndarray, least: float, seed: int) -> int:
-    """Halve the heaviest particle of each cell that has `least`: twins on opposite sides, at most dx / 4 away."""
+    """Halve the heaviest particle of each cell that has `least`: twins on opposite sides in it, at most dx / 4 away."""
     parents = _heaviest(p, cells)
     parents = parents[p.volume[parents, 0] >= least]
     p.volume[parents] *= 0.5
@@ -212,7 +212,11 @@ def _split(p: Particles, grid: Grid, cells: np.ndarray, least: float, seed: int)
     jitter = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1) - 0.5
     if grid.dim == 2:
         jitter[:, 2] = 0.0
-    apart = (0.5 * grid.dx * jitter).astype(np.float32)
+    within = (
+        (p.position[parents] - grid.corner) / grid.dx % 1.0
+    )  # of the cell: a twin beyond it could crowd the next one
+    room = 0.99 * np.minimum(within, 1.0 - within)
+    apart = (grid.dx * np.clip(0.5 * jitter, -room, room)).astype(np.float32)
     position = p.position[parents] + apart
     p.position[parents] -= apart  # the centre of mass stays
     p.append(position, **values)
