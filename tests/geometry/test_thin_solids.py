@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.ndimage
 
 from glug.geometry.solids.field import Walls, sample_solids
+from glug.geometry.solids.kernels_thin import join_samples
 from glug.grids.connected import label_parts
 from glug.grids.regular import Grid
 
@@ -69,3 +71,21 @@ def test_a_solid_beside_the_window_is_not_there(axis):
     with_ball, without = (sample_solids(grid, OPEN, solids, 0.0) for solids in ([Ball()], []))
     for a, b in zip(with_ball.area, without.area):
         np.testing.assert_array_equal(a, b)
+
+
+def test_the_largest_part_of_a_cell_is_that_of_a_plain_search():
+    rng = np.random.default_rng(1)
+    fine = (rng.random((300, 3, 3, 3)) - rng.uniform(0.2, 0.8, (300, 1, 1, 1))).astype(np.float32)
+    parts, hides = np.empty(300, np.int64), np.empty(300, np.bool_)
+    join_samples(fine.reshape(-1, 27), parts, hides)
+    several = 0
+    for samples, bits, hidden in zip(fine, parts, hides):
+        label, count = scipy.ndimage.label(samples > 0.0)
+        sizes = np.bincount(label.ravel(), minlength=2)[1:]
+        kept = ((bits >> np.arange(27)) & 1).reshape(3, 3, 3).astype(bool)
+        assert not count or (kept == (label == label[kept].max())).all()
+        assert kept.sum() == sizes.max()
+        lines = [np.moveaxis(samples > 0.0, a, 0) for a in range(3)]
+        assert hidden == any((low & ~middle & high).any() for low, middle, high in lines)
+        several += count > 1
+    assert several > 100  # negative control: to keep all open samples would be wrong here

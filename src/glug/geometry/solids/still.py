@@ -23,7 +23,7 @@ from glug.geometry.solids.sampling import (
     solid_distance,
     wall_distance,
 )
-from glug.geometry.solids.thin import cut_finely, hides_solid, near_cells, open_fraction
+from glug.geometry.solids.thin import cut_finely, near_cells, open_fraction
 from glug.grids.regular import CENTRE, Grid, Staggered, copied
 
 LEAST_AREA = 1e-3  # faces less open than this are closed: slivers make systems singular in float32
@@ -46,8 +46,7 @@ class Cut:
         openness = 1.0 - solid_volume(nodes, grid, CENTRE)
         hides = np.zeros(grid.shape, np.bool_)
         if len(near):
-            cut_finely(grid, near, fine, area)
-            mine = hides_solid(fine)
+            mine = cut_finely(grid, near, fine, area)
             hidden = tuple(near[mine].T)
             hides[hidden] = True
             openness[hidden] = open_fraction(fine[mine], grid.dx)

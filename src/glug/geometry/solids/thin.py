@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from glug.geometry.solids import kernels_thin as kernels
 from glug.grids.regular import Grid, Staggered, lower_upper
 
 NEAR = np.sqrt(3.0) / 2.0  # a cell touched by a solid has a corner closer than this many cells
@@ -43,16 +44,6 @@ def fine_distance(grid: Grid, cells: np.ndarray, distance: Callable[[np.ndarray]
     return fine
 
 
-def hides_solid(fine: np.ndarray) -> np.ndarray:
-    """Cells in which a solid sample lies between two open ones along an axis."""
-    solid = fine <= 0.0
-    hides = np.zeros(len(fine), np.bool_)
-    for a in (1, 2, 3):
-        low, middle, high = (np.take(solid, i, axis=a) for i in range(3))
-        hides |= (middle & ~low & ~high).any(axis=(1, 2))
-    return hides
-
-
 def open_fraction(fine: np.ndarray, dx: float) -> np.ndarray:
     """Open fraction of cells from their fine samples: each stands for the half cell around it."""
     weight = np.array([0.25, 0.5, 0.25])
@@ -60,64 +51,16 @@ def open_fraction(fine: np.ndarray, dx: float) -> np.ndarray:
     return np.einsum("nijk,i,j,k->n", share, weight, weight, weight)
 
 
-def cut_finely(grid: Grid, cells: np.ndarray, fine: np.ndarray, area: Staggered) -> None:
-    """Replace the areas of the faces of `cells` by those seen at half-cell spacing, thin solids included."""
-    open_samples = _largest_part(fine > 0.0)
+def cut_finely(grid: Grid, cells: np.ndarray, fine: np.ndarray, area: Staggered) -> np.ndarray:
+    """Replace the areas of the faces of `cells` by those seen at half-cell spacing, thin solids included.
+
+    Returns which cells hide a solid: one of its samples lies between two open ones along an axis.
+    """
+    samples = fine.reshape(-1, 27)
+    parts, hides = np.empty(len(cells), np.int64), np.empty(len(cells), np.bool_)
+    kernels.join_samples(samples, parts, hides)
     number = np.full(grid.shape, -1, np.int32)
     number[tuple(cells.T)] = np.arange(len(cells))
     for a in grid.axes:
-        for side in (0, 1):
-            take = [slice(None)] * 4
-            take[a + 1] = 2 * side  # type: ignore[call-overload]
-            shown = open_samples[tuple(take)]
-            # The cell across the face must agree that a sample is open: else two parts would join there.
-            across = cells.copy()
-            across[:, a] += 2 * side - 1
-            inside = (across[:, a] >= 0) & (across[:, a] < grid.shape[a])
-            across[:, a] = np.clip(across[:, a], 0, grid.shape[a] - 1)
-            other = np.where(inside, number[tuple(across.T)], -1)
-            take[a + 1] = 2 - 2 * side  # type: ignore[call-overload]
-            agreed = np.where((other >= 0)[:, None, None], open_samples[tuple(take)][other], True)
-            take[a + 1] = 2 * side  # type: ignore[call-overload]
-            values = np.where(shown & agreed, np.abs(fine[tuple(take)]), -np.abs(fine[tuple(take)]))
-            face = cells.copy()
-            face[:, a] += side
-            area[a][tuple(face.T)] = _face_open_fraction(values)
-
-
-def _largest_part(fluid: np.ndarray) -> np.ndarray:
-    """Of the fluid samples (n, 3, 3, 3) of each cell, those in its largest connected part."""
-    n = len(fluid)
-    label = np.where(fluid, np.arange(1, 28, dtype=np.int8).reshape(3, 3, 3), np.int8(0))
-    for _ in range(27):
-        before = label.copy()
-        for a in (1, 2, 3):
-            low, high = lower_upper(label, a)
-            joined = (low > 0) & (high > 0)
-            np.maximum(low, high, out=low, where=joined)
-            np.maximum(high, low.copy(), out=high, where=joined)
-        if np.array_equal(before, label):
-            break
-    flat = label.reshape(n, 27)
-    counts = np.zeros((n, 28), np.int8)
-    np.add.at(counts, (np.arange(n)[:, None], flat), 1)
-    counts[:, 0] = 0
-    return (label > 0) & (label == counts.argmax(axis=1).astype(np.int8)[:, None, None, None])
-
-
-def _face_open_fraction(values: np.ndarray) -> np.ndarray:
-    """Positive fraction of faces from their 3 x 3 samples (n, 3, 3): four squares of four triangles each."""
-    a, b = values[:, :-1, :-1], values[:, 1:, :-1]
-    c, d = values[:, 1:, 1:], values[:, :-1, 1:]
-    m = 0.25 * (a + b + c + d)
-    total = sum(_triangle_open(p, q, m) for p, q in ((a, b), (b, c), (c, d), (d, a)))
-    return np.asarray(total).mean(axis=(1, 2)) / 4.0
-
-
-def _triangle_open(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    low, mid, high = np.sort(np.stack([a, b, c]), axis=0).astype(np.float64)
-    count = (low > 0).astype(int) + (mid > 0) + (high > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        one = high * high / ((high - low) * (high - mid))
-        two = 1.0 - low * low / ((low - mid) * (low - high))
-    return np.select([count == 0, count == 1, count == 2], [0.0 * low, one, two], 1.0)
+        kernels.cut_faces(a, cells, number, samples, parts, area[a])
+    return hides
