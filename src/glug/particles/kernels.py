@@ -14,6 +14,9 @@ from glug.grids.kernels import ONE
 from glug.jit import kernel, prange
 
 SLAB = 2  # cells along x per slab of `to_grid`: slabs of one colour never touch the same face
+# Ralston's third-order Runge-Kutta method: how far ahead its three velocities are taken, and their shares in a step.
+AHEAD, SHARES = np.array([0.0, 0.5, 0.75], np.float32), np.array([2 / 9, 3 / 9, 4 / 9], np.float32)
+BUNCH = 256  # particles that are moved together: what is known of them stays in the cache
 
 
 # -- sorting ----------------------------------------------------------------------------------------------
@@ -83,8 +86,9 @@ def scatter(x, y, z, value, ax, ay, az, mass, field, weight):
     The particle is inside the grid, so only a 2D grid's single sample along z needs care.
     """
     one = np.float32(1.0)
-    i, j, k = np.uint64(int(x)), np.uint64(int(y)), np.uint64(int(z))
+    i, j, k = int(x), int(y), int(z)  # signed: the processor has no way from unsigned integers to floats
     fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    i, j, k = np.uint64(i), np.uint64(j), np.uint64(k)
     k1 = min(k + ONE, np.uint64(field.shape[2] - 1))
     low = value - ax * fx
     high = low + ax
@@ -224,8 +228,9 @@ def cell_sums(values, start, scale, out):
 @kernel(inline=True)
 def inside(field, x, y, z):
     """Trilinear value at (x, y, z), in samples, of a point inside the grid: no clamping but along a 2D z."""
-    i, j, k = np.uint64(int(x)), np.uint64(int(y)), np.uint64(int(z))
+    i, j, k = int(x), int(y), int(z)  # signed: the processor has no way from unsigned integers to floats
     fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    i, j, k = np.uint64(i), np.uint64(j), np.uint64(k)
     k1 = min(k + ONE, np.uint64(field.shape[2] - 1))
     a = field[i, j, k] + fz * (field[i, j, k1] - field[i, j, k])
     b = field[i, j + ONE, k] + fz * (field[i, j + ONE, k1] - field[i, j + ONE, k])
@@ -256,8 +261,9 @@ def to_particles_flip(position, velocity, corner, inverse, u, v, w, u0, v0, w0, 
 def affine_row(field, x, y, z):
     """Value and gradient (per sample) of the trilinear interpolant at (x, y, z)."""
     one = np.float32(1.0)
-    i, j, k = np.uint64(int(x)), np.uint64(int(y)), np.uint64(int(z))
+    i, j, k = int(x), int(y), int(z)  # signed: the processor has no way from unsigned integers to floats
     fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    i, j, k = np.uint64(i), np.uint64(j), np.uint64(k)
     i1, j1, k1 = i + ONE, j + ONE, min(k + ONE, np.uint64(field.shape[2] - 1))
     a00, a01 = field[i, j, k], field[i, j, k1]
     a10, a11 = field[i, j1, k], field[i, j1, k1]
@@ -297,50 +303,105 @@ def add_per_cell(start, change, values):
 
 
 @kernel(inline=True)
-def flow(u, v, w, x, y, z):
-    """Velocity at (x, y, z), in cells; a point that has left the grid takes the velocity at its border."""
+def seen_from(x, y, z, field, steps):
+    """Trilinear value at (x, y, z), in samples, of a flat field with `steps` to the next sample along x, y and z.
+
+    Narrow integers and one index, so that a loop over points runs eight at a time.
+    """
+    across, along, up = steps
+    i, j, k = np.int32(x), np.int32(y), np.int32(z)
+    fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    at = np.uint32(i * across + j * along + k)
+    beside, above = at + np.uint32(across), at + np.uint32(along)
+    opposite = above + np.uint32(across)
+    a, b, c, d = field[at], field[above], field[beside], field[opposite]
+    a += fz * (field[at + up] - a)
+    b += fz * (field[above + up] - b)
+    c += fz * (field[beside + up] - c)
+    d += fz * (field[opposite + up] - d)
+    a += fy * (b - a)
+    c += fy * (d - c)
+    return a + fx * (c - a)
+
+
+@kernel(inline=True)
+def steps_of(field):
+    """Steps from a sample to the next one along x, y and z in the flat field: none along z where there is one sample."""
+    return np.int32(field.shape[1] * field.shape[2]), np.int32(field.shape[2]), np.uint32(field.shape[2] > 1)
+
+
+@kernel(inline=True)
+def flow(flat, steps, ends, count, point, velocity):
+    """Velocity at `count` points, in cells; one that has left the grid takes the velocity at its border.
+
+    flat   the components of the velocity, with the `steps` between their samples
+    ends   one cell before the end of the grid along x, y and z
+    """
     half, one = np.float32(0.5), np.float32(1.0)
-    x = min(max(x, one), np.float32(v.shape[0]) - one)
-    y = min(max(y, one), np.float32(u.shape[1]) - one)
-    if u.shape[2] > 1:
-        z = min(max(z, one), np.float32(u.shape[2]) - one)
-    return (
-        inside(u, x, y - half, z - half),
-        inside(v, x - half, y, z - half),
-        inside(w, x - half, y - half, z),
-    )
+    deep = ends[2] > np.float32(0.0)
+    for n in range(count):
+        point[0, n] = min(max(point[0, n], one), ends[0])
+        point[1, n] = min(max(point[1, n], one), ends[1])
+        point[2, n] = min(max(point[2, n], one), ends[2]) if deep else half
+    for n in range(count):
+        velocity[0, n] = seen_from(point[0, n], point[1, n] - half, point[2, n] - half, flat[0], steps[0])
+    for n in range(count):
+        velocity[1, n] = seen_from(point[0, n] - half, point[1, n], point[2, n] - half, flat[1], steps[1])
+    for n in range(count):
+        velocity[2, n] = seen_from(point[0, n] - half, point[1, n] - half, point[2, n], flat[2], steps[2])
+
+
+@kernel(inline=True)
+def fastest(count, velocity):
+    """The largest component."""
+    most = np.float32(0.0)
+    for a in range(3):
+        for n in range(count):
+            most = max(most, abs(velocity[a, n]))
+    return most
 
 
 @kernel(parallel=True)
 def advect(position, corner, inverse, u, v, w, dt, most):
     """Move particles through the velocity field by Ralston's third-order Runge-Kutta method.
 
-    A particle takes one step per cell that it crosses, `most` at the most.
+    A bunch of neighbours takes one step per cell that its fastest crosses, `most` at the most.
     """
-    for n in prange(position.shape[0]):
-        x = (position[n, 0] - corner[0]) * inverse
-        y = (position[n, 1] - corner[1]) * inverse
-        z = (position[n, 2] - corner[2]) * inverse
-        x0, y0, z0 = x, y, z
-        u1, v1, w1 = flow(u, v, w, x, y, z)
-        s = dt * inverse
-        parts = min(1 + int(s * max(abs(u1), abs(v1), abs(w1))), most)
-        s /= np.float32(parts)
-        for part in range(parts):
-            if part > 0:
-                u1, v1, w1 = flow(u, v, w, x, y, z)
-            a = np.float32(0.5) * s
-            u2, v2, w2 = flow(u, v, w, x + a * u1, y + a * v1, z + a * w1)
-            a = np.float32(0.75) * s
-            u3, v3, w3 = flow(u, v, w, x + a * u2, y + a * v2, z + a * w2)
-            a = s / np.float32(9.0)
-            x += a * (np.float32(2.0) * u1 + np.float32(3.0) * u2 + np.float32(4.0) * u3)
-            y += a * (np.float32(2.0) * v1 + np.float32(3.0) * v2 + np.float32(4.0) * v3)
-            z += a * (np.float32(2.0) * w1 + np.float32(3.0) * w2 + np.float32(4.0) * w3)
-        h = np.float32(1.0) / inverse
-        position[n, 0] += (x - x0) * h
-        position[n, 1] += (y - y0) * h
-        position[n, 2] += (z - z0) * h
+    total, one = position.shape[0], np.float32(1.0)
+    flat_u, flat_v, flat_w = u.reshape(-1), v.reshape(-1), w.reshape(-1)
+    for bunch in prange((total + BUNCH - 1) // BUNCH):
+        flat, steps = (flat_u, flat_v, flat_w), (steps_of(u), steps_of(v), steps_of(w))
+        ends = np.float32(v.shape[0]) - one, np.float32(u.shape[1]) - one, np.float32(u.shape[2]) - one
+        first = np.int64(bunch) * BUNCH
+        size = np.uint64(min(BUNCH, total - first))
+        begin, start = np.empty((3, BUNCH), np.float32), np.empty((3, BUNCH), np.float32)
+        velocity, mean = np.zeros((3, BUNCH), np.float32), np.empty((3, BUNCH), np.float32)
+        place = np.empty((3, BUNCH), np.float32)
+        for a in range(3):
+            for n in range(size):
+                begin[a, n] = start[a, n] = (position[first + np.int64(n), a] - corner[a]) * inverse
+        s, parts, part = dt * inverse, 1, 0
+        while part < parts:
+            mean[:] = np.float32(0.0)
+            for stage in range(3):
+                ahead, share = s * AHEAD[stage], SHARES[stage]
+                for a in range(3):
+                    for n in range(size):
+                        place[a, n] = start[a, n] + ahead * velocity[a, n]
+                flow(flat, steps, ends, size, place, velocity)
+                for a in range(3):
+                    for n in range(size):
+                        mean[a, n] += share * velocity[a, n]
+                if part == 0 and stage == 0:
+                    parts = min(1 + int(s * fastest(size, velocity)), most)
+                    s /= np.float32(parts)
+            for a in range(3):
+                for n in range(size):
+                    start[a, n] += s * mean[a, n]
+            part += 1
+        for a in range(3):
+            for n in range(size):
+                position[first + np.int64(n), a] += (start[a, n] - begin[a, n]) / inverse
 
 
 @kernel(parallel=True)
