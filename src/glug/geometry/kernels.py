@@ -8,6 +8,7 @@ from glug.jit import kernel, prange
 
 FAR = np.float32(1e30)
 LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
+SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
 
 
 # -- fractions: volume or area where a linear function is negative, exact for planes ------------------------
@@ -263,6 +264,13 @@ def sign_distance(d, phi, reach):
 # -- liquid distance from particles ----------------------------------------------------------------------
 
 
+@kernel(inline=True)
+def cells_within(x, radius, h, count):
+    """The first and the last of `count` cells of size h that are nearer than `radius` to x, but for rounding."""
+    first, last = math.floor((x - radius) / h + SLIVER), math.ceil((x + radius) / h - SLIVER) - 1.0
+    return max(int(first), 0), min(int(last), count - 1)
+
+
 @kernel(parallel=True)
 def filled_fraction(position, volume, start, band, corner, h, shape, spacing, radius, norm, out):
     """How much of a kernel (1 - (r/radius)^2)^3 of integral 1 / norm the particles fill.
@@ -278,21 +286,18 @@ def filled_fraction(position, volume, start, band, corner, h, shape, spacing, ra
         i = np.int64(slab)
         x = (np.float32(i) + half) * spacing
         a = min(int(x / h), ci - 1)
-        i0 = max(int(math.floor((x - radius) / h)), 0)
-        i1 = min(int(math.floor((x + radius) / h)), ci - 1)
+        i0, i1 = cells_within(x, radius, h, ci)
         for j in range(nj):
             y = (np.float32(j) + half) * spacing
             b = min(int(y / h), cj - 1)
-            j0 = max(int(math.floor((y - radius) / h)), 0)
-            j1 = min(int(math.floor((y + radius) / h)), cj - 1)
+            j0, j1 = cells_within(y, radius, h, cj)
             for k in range(nk):
                 z = (np.float32(k) + half) * spacing if ck > 1 else half * h
                 c = min(int(z / h), ck - 1)
                 if band[a, b, c] != 1:
                     out[i, j, k] = np.float32(0.0) if band[a, b, c] == 0 else np.float32(1.0)
                     continue
-                k0 = max(int(math.floor((z - radius) / h)), 0)
-                k1 = min(int(math.floor((z + radius) / h)), ck - 1)
+                k0, k1 = cells_within(z, radius, h, ck)
                 px, py, pz = corner[0] + x, corner[1] + y, corner[2] + z
                 total = np.float32(0.0)
                 for p in range(i0, i1 + 1):
