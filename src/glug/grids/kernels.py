@@ -140,46 +140,44 @@ def spread(field, known, front):
 
 @kernel(inline=True)
 def continued_line(field, known, at, step, room):
-    """The value that the three samples next to `at` lead to, each a `step` from the last, and how many are known.
+    """What the three samples next to `at` lead to, each a `step` from the last, and whether one and all are known.
 
     `field` and `known` are flat, and `room` is how many samples there are. It goes on with the smaller one of their two
     slopes, and with none where these have different signs: a linear field goes on as it is, noise does not grow.
+    There are no branches, which a processor could not foretell: where there is no sample, `at` is asked, unknown too.
     """
-    first, second, third = np.uint64(at + step), np.uint64(at + 2 * step), np.uint64(at + 3 * step)
-    if room < 1 or known[first] == 0:
-        return np.float32(0.0), 0
-    one = field[first]
-    if room < 3 or known[second] == 0 or known[third] == 0:
-        return one, 1
-    slope, next_slope = one - field[second], field[second] - field[third]
-    if slope * next_slope <= np.float32(0.0):
-        return one, 2
-    return one + (slope if abs(slope) < abs(next_slope) else next_slope), 2
+    first = np.uint64(at + step if room > 0 else at)
+    second, third = np.uint64(at + 2 * step if room > 2 else at), np.uint64(at + 3 * step if room > 2 else at)
+    one = known[first]
+    three = one & known[second] & known[third]
+    slope, next_slope = field[first] - field[second], field[second] - field[third]
+    smaller = slope if abs(slope) < abs(next_slope) else next_slope
+    goes_on = three != 0 and slope * next_slope > np.float32(0.0)
+    return field[first] + (smaller if goes_on else np.float32(0.0)), one, three
 
 
 @kernel(parallel=True)
 def spread_linearly(field, known, front):
     """The samples of the front take the mean of the lines through known samples; of neighbours where there is none."""
     ni, nj, nk = np.int64(field.shape[0]), np.int64(field.shape[1]), np.int64(field.shape[2])
-    values, knows = field.reshape(-1), known.reshape(-1)
+    values, knows, zero = field.reshape(-1), known.reshape(-1), np.float32(0.0)
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
         for k in range(nk if any_of(front[i, j]) else 0):
             if front[i, j, k]:
                 at = (i * nj + j) * nk + k
-                total, count, best = np.float32(0.0), np.float32(0.0), 1
+                near, neighbours, total, lines = zero, zero, zero, zero
                 for way in range(6):
                     axis, ahead = way // 2, way % 2
                     here, size = (i, ni) if axis == 0 else ((j, nj) if axis == 1 else (k, nk))
                     step = nj * nk if axis == 0 else (nk if axis == 1 else 1)
                     room = size - 1 - here if ahead else here
-                    found, samples = continued_line(values, knows, at, step if ahead else -step, room)
-                    if samples > best:
-                        total, count, best = np.float32(0.0), np.float32(0.0), samples
-                    if samples == best:
-                        total += found
-                        count += np.float32(1.0)
-                values[at] = total / count
+                    found, one, three = continued_line(values, knows, at, step if ahead else -step, room)
+                    total += found if three else zero
+                    lines += np.float32(three)
+                    near += found if one else zero
+                    neighbours += np.float32(one)
+                values[at] = total / lines if lines > zero else near / neighbours
 
 
 @kernel(parallel=True)
