@@ -139,3 +139,13 @@ def test_another_lattice_begins_anew():
     still = StillSolids(ROOM, WALLS, made)
     finer = replace(ROOM, dx=ROOM.dx / 2)
     assert np.array_equal(StillSolids(finer, WALLS, made, still).nodes, StillSolids(finer, WALLS, made).nodes)
+
+
+def test_what_moves_is_in_its_box_and_the_box_no_larger_than_needed():
+    field = sample_solids(ROOM, WALLS, solids()[:3], 0.1)
+    assert field.owner is not None and field.moving_box is not None
+    inside = tuple(slice(first + 1, past - 1) for first, past in field.moving_box)
+    assert all((owner >= 0).sum() == (owner[inside] >= 0).sum() > 0 for owner in field.owner)
+    for a in range(3):  # negative control: a box that ends one sample earlier does not hold all
+        less = (*inside[:a], slice(inside[a].start, inside[a].stop - 1), *inside[a + 1 :])
+        assert any((owner >= 0).sum() > (owner[less] >= 0).sum() for owner in field.owner)

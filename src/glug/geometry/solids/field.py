@@ -61,6 +61,22 @@ class SolidField:
         return tuple(found)
 
     @cached_property
+    def moving_box(self) -> np.ndarray | None:
+        """Samples with a moving solid's velocity next to them: (3, 2), the first and one past the last along each axis.
+
+        None where all may have one.
+        """
+        if self.owner is None:
+            return None
+        box = np.array([(n, 0) for n in self.distance.shape])
+        for number in self.owner:
+            found = number >= 0
+            for a in range(3) if found.any() else ():
+                at = np.flatnonzero(found.any(axis=tuple(b for b in range(3) if b != a)))
+                box[a] = min(box[a, 0], at[0] - 1), max(box[a, 1], at[-1] + 2)
+        return box
+
+    @cached_property
     def taken(self) -> tuple[np.ndarray, Staggered]:
         """Solid fractions of cells and edges by what a viscous liquid sticks to, UNSEEN until a solve asks for them.
 

@@ -87,7 +87,7 @@ def closed_flux(sx, sy, sz, ax, ay, az, liquid, out):
     ni, nj, nk = liquid.shape
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
-        for k in range(nk):
+        for k in range(nk if near_liquid(liquid, i, j) else 0):
             if liquid[i, j, k]:
                 out[i, j, k] += (
                     (one - ax[i, j, k]) * sx[i, j, k]

@@ -308,8 +308,10 @@ def touches_solid(s0, s1, s2, i, j, k):
 
 
 @kernel
-def strain_rows(differences, begins, coefficient, stop, s, velocity, moving, every, index, weight, known, stiffness):
-    """Strain rows of the samples of one kind that touch a solid face (of all samples when `every`).
+def strain_rows(
+    differences, begins, box, coefficient, stop, s, velocity, moving, every, index, weight, known, stiffness
+):
+    """Strain rows of the samples of one kind in a box that touch a solid face (of all samples when `every`).
 
     `differences` (`grids.strain_stencil`) are rows of integers: the axis, and the steps to its lower and upper face. A
     row is up to two faces per difference (`index`, through all axes, whose faces are numbered from `begins` on, and
@@ -324,9 +326,9 @@ def strain_rows(differences, begins, coefficient, stop, s, velocity, moving, eve
     ni, nj, nk = coefficient.shape
     size = index.shape[0]
     rows = 0
-    for i in range(1, ni - 1):
-        for j in range(1, nj - 1):
-            for k in range(1 if nk > 2 else 0, nk - 1 if nk > 2 else nk):
+    for i in range(max(box[0, 0], 1), min(box[0, 1], ni - 1)):
+        for j in range(max(box[1, 0], 1), min(box[1, 1], nj - 1)):
+            for k in range(max(box[2, 0], 1 if nk > 2 else 0), min(box[2, 1], nk - 1 if nk > 2 else nk)):
                 c = coefficient[i, j, k]
                 if not c > 0.0:
                     continue

@@ -166,7 +166,8 @@ class ViscosityProblem:
         walls = self.known_walls
         if walls is not None:
             solid = replace(self.solid, velocity=walls)
-            strain_rows(self.grid, solid, self.solid_faces, self.weights, every=False).subtract_known(b)
+            near = self.solid.moving_box
+            strain_rows(self.grid, solid, self.solid_faces, self.weights, every=False, box=near).subtract_known(b)
             self.pull_along(b)
         return b
 

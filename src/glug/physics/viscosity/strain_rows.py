@@ -55,8 +55,8 @@ class WallRows:
         offsets = self.offsets()
         for a in range(3):
             mine = (index >= offsets[a]) & (index < offsets[a + 1])
-            total = np.bincount(index[mine] - offsets[a], pull[mine], minlength=b[a].size)
-            b[a].ravel()[:] -= total.astype(b[a].dtype)
+            faces, which = np.unique(index[mine] - offsets[a], return_inverse=True)
+            b[a].reshape(-1)[faces] -= np.bincount(which, pull[mine]).astype(b[a].dtype)
 
     def assemble(self, mass: Staggered, added=None):  # type: ignore[no-untyped-def]
         """M + E' K V E over the unknown faces, and its diagonal as fields (zero where there is no unknown).
@@ -86,8 +86,9 @@ def strain_rows(
     *,
     every: bool,
     laplacian: bool = False,
+    box: np.ndarray | None = None,
 ) -> WallRows:
-    """The rows of the samples that touch solid faces, or of `every` sample.
+    """The rows of the samples that touch solid faces, or of `every` sample; of those in a `box` where one is given.
 
     A row that is `laplacian` is split by component: u_y and v_x apart instead of u_y + v_x.
     """
@@ -95,11 +96,12 @@ def strain_rows(
     offsets = np.concatenate([[0], np.cumsum([int(np.prod(s)) for s in shapes])])
     moving = solid.velocity is not None
     velocity = solid.velocity if solid.velocity is not None else solid.area
+    box = np.array([(0, n + 1) for n in grid.shape]) if box is None else box
     parts = []
     for strain in strains(grid.dim):
         field = weights.edges[strain.axis] if strain.shear else weights.cell
         differences = np.array([(d.axis, *d.low, *d.high) for d in strain.differences])
-        arguments = differences, offsets, field, solid.stopping, solid_faces, velocity, moving, every
+        arguments = differences, offsets, box, field, solid.stopping, solid_faces, velocity, moving, every
         count = kernels.strain_rows(*arguments, np.zeros((0, 4), np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
         index, weight = np.full((count, 4), -1, np.int64), np.zeros((count, 4))
         known, stiffness = np.zeros(count), np.zeros(count)
