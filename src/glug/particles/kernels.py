@@ -326,7 +326,7 @@ def seen_from(x, y, z, field, steps):
 
 @kernel(inline=True)
 def steps_of(field):
-    """Steps from a sample to the next one along x, y and z in the flat field: none along z where there is one sample."""
+    """Steps from a sample of the flat field to the next along x, y and z: none along z where there is one sample."""
     return np.int32(field.shape[1] * field.shape[2]), np.int32(field.shape[2]), np.uint32(field.shape[2] > 1)
 
 
