@@ -126,3 +126,16 @@ def test_ids_are_never_reused():
     particles.keep(np.arange(10) < 5)
     particles.append(MIDDLE[None], volume=1.0)
     assert particles.id[-1, 0] == 10
+
+
+def test_values_that_are_assigned_are_the_particles_own():
+    """A name that is assigned to changes the rows, and hides nothing once they are sorted, dropped or added to."""
+    particles = scattered()
+    particles.volume *= np.float32(2.0)
+    particles.velocity = 0.0
+    particles.keep(particles.id[:, 0] < 10)
+    particles.append(np.zeros((1, 3)), volume=5.0)
+    assert np.array_equal(particles.volume[:, 0], [*(2.0 * (1.0 + np.arange(10))), 5.0])
+    assert particles.volume.dtype == np.float32 and not particles.velocity.any()
+    with pytest.raises(ValueError):
+        particles.volume = np.zeros((3, 1))

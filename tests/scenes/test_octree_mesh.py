@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import glug
-from glug.errors import InputError
+from glug.errors import InputError, SolverError
 from glug.geometry.sampled import SampledDistance
 from glug.grids.octree.linear.build import cells_at
 from glug.grids.octree.linear.morton import inside
@@ -216,6 +216,15 @@ def test_adapting_keeps_mass_and_momentum_and_hardly_any_energy_is_lost():
         assert abs(change.mass) < 1e-6 * now.mass
         assert np.abs(change.momentum).max() < 1e-4 * np.abs(now.momentum).max()
         assert -0.005 * now.kinetic < change.kinetic <= 1e-6 * now.kinetic
+
+
+@pytest.mark.parametrize("volume", [np.nan, np.inf])
+def test_particles_are_not_split_for_ever(volume):
+    """One of no size that can be told: splitting ends, and says so."""
+    simulation = stepped(tank("octree"), 1)
+    simulation.state.particles.volume[0] = volume
+    with pytest.raises(SolverError, match="volume of a particle is not a number"):
+        simulation.step_once()
 
 
 def test_a_run_goes_on_from_a_checkpoint_with_the_same_bits():

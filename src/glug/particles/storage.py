@@ -45,6 +45,13 @@ class Particles:
         except KeyError:
             raise AttributeError(name) from None
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """`p.volume *= 2` changes the particles: a value of its own would hide them from then on."""
+        if name in self.__dict__.get("attributes", ()):
+            self.attributes[name][:] = value
+        else:
+            super().__setattr__(name, value)
+
     def has(self, name: str) -> bool:
         return name in self.attributes
 

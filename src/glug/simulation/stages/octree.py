@@ -18,7 +18,7 @@ from glug.grids.extrapolate import extrapolate as continued
 from glug.grids.octree.linear.lattice import WALL
 from glug.grids.regular import CENTRE
 from glug.particles.leaves import sort_by_leaf
-from glug.particles.levels import level_of, merge, split
+from glug.particles.levels import MOST_LEVELS, level_of, merge, split
 from glug.particles.seeding import limit_per_cell
 from glug.particles.storage import Particles
 from glug.physics import advection
@@ -54,7 +54,9 @@ def adapt(context: StepContext) -> None:
 
 def fit(setting: Setting, p: Particles, step: StepTree) -> None:
     """Split the particles that are too large for their leaves; parts stay inside the walls."""
-    while True:
+    if not np.isfinite(p.volume).all():
+        raise SolverError("the volume of a particle is not a number")
+    for _ in range(MOST_LEVELS):  # each round takes a level from them
         level = level_of(p.volume, setting.particle_volume)
         some = np.flatnonzero(level > 0)
         large = some[level[some] > step.levels_at(step.tree, p.position[some])]
