@@ -45,6 +45,11 @@ def as_spread(fraction: np.ndarray, dim: int) -> np.ndarray:
     return fraction
 
 
+def dead_band(surface: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Relative difference of components that is left alone, by their volume and their surface, both in cells."""
+    return np.clip(DEAD_SURFACE * surface / np.maximum(cells, 1.0), DEAD_NOISE, DEAD_CURVED)
+
+
 @dataclass(frozen=True)
 class VolumeCorrection:
     """Carried and held volume around every cell, in cells."""
@@ -72,7 +77,7 @@ class VolumeCorrection:
         kernels.component_volumes(label, self.carried, self.held, least, carried, held)
         kernels.component_surfaces(label, openness, cells, surface)
         whole = np.where(held > 0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
-        dead = np.clip(DEAD_SURFACE * surface / np.maximum(cells, 1.0), DEAD_NOISE, DEAD_CURVED)
+        dead = dead_band(surface, cells)
         whole = np.sign(whole) * np.maximum(np.abs(whole) - dead, 0.0)
         kernels.add_expansion(
             label,

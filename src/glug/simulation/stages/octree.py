@@ -24,7 +24,7 @@ from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics.pressure.kernels import closed_flux
 from glug.physics.pressure.octree.problem import OctreePressure
-from glug.physics.pressure.volume import DEAD_CURVED, MOST
+from glug.physics.pressure.volume import MOST, dead_band
 from glug.physics.velocity import LiquidSurroundings
 from glug.physics.viscosity.levels import NEAR_SOLID
 from glug.simulation.context import StepContext
@@ -248,7 +248,9 @@ def displace(context: StepContext) -> None:
     volume = 8.0**step.tree.level
     held = np.bincount(label + 1, step.fraction * volume, count + 1)[1:]
     off = np.where(held > 0.0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
-    off = np.sign(off) * np.maximum(np.abs(off) - DEAD_CURVED, 0.0) * ~problem.closed
+    beside_air = problem.level.system.rest > 0.0
+    dead = dead_band(*(np.bincount(problem.label, cells, count) for cells in (beside_air, problem.side_area**1.5)))
+    off = np.sign(off) * np.maximum(np.abs(off) - dead, 0.0) * ~problem.closed
     rate = np.clip(CORRECTION_GAIN * setting.scene.solver.volume_correction * off, -MOST, MOST) / context.dt
     if not rate.any():
         return
