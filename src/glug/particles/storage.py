@@ -16,7 +16,7 @@ class Particles:
     position [m], velocity [m/s], volume [m3], age [s]: float32; id: int32, never reused.
     Optional: affine (n, 9) the velocity gradient times dx, by rows; temperature [C]; viscosity [Pa s]; liquid
     (int32, index of the scene's liquid); bubble (int32, the bubble beside it: see `physics.air.tracking`);
-    tile (int32, the affine region it is in, 0 in none).
+    tile (int32, the affine region it is in, 0 in none); detail [1/m], one over the largest cells that the flow wants.
     """
 
     attributes: dict[str, np.ndarray]

@@ -96,6 +96,15 @@ def check_octree(scene: Scene) -> None:
             f"at least {least}, got {refine.band}",
             "refine.band",
         )
+    camera = scene.camera
+    if refine.pixels > 0.0 and (camera is None or camera.eye == camera.target):
+        raise fail("the size of cells in a picture needs a [camera] that looks somewhere", "refine.pixels")
+    for i, wish in enumerate(refine.shapes):
+        if 0.0 < wish.size < scene.domain.dx:
+            raise fail(
+                f"no cell is smaller than {scene.domain.dx:g} m (domain.resolution), got {wish.size:g}",
+                f"refine.shapes.{i}.size",
+            )
     longest = max(scene.domain.shape)
     if longest >= MOST_CELLS:
         raise fail(f"a tree has fewer than {MOST_CELLS} cells along an axis, not {longest}", "domain.resolution")

@@ -197,12 +197,15 @@ class Scene(Model):
         return self
 
     def shapes(self) -> list[tuple[str, Any]]:
-        """(key, shape) of every volume, source, sink and solid."""
+        """(key, shape) of every volume, source, sink and solid, and of those that refine."""
         return [
-            (f"{group}.{i}.shape", item.shape)
-            for group in ("volumes", "sources", "sinks", "solids")
-            for i, item in enumerate(getattr(self, group))
-            if item.shape is not None
+            *((f"refine.shapes.{i}.shape", wish.shape) for i, wish in enumerate(self.refine.shapes)),
+            *(
+                (f"{group}.{i}.shape", item.shape)
+                for group in ("volumes", "sources", "sinks", "solids")
+                for i, item in enumerate(getattr(self, group))
+                if item.shape is not None
+            ),
         ]
 
     def _check_air(self) -> None:

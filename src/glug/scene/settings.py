@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from glug.errors import shown
 from glug.scene.model import Count, Fraction, Model, NonNegative, Positive, Vector, fail
+from glug.scene.shapes.combined import Shape
 
 
 class Tolerance(Model):
@@ -130,11 +131,27 @@ PRESSURE_TAKES: dict[str, tuple[str, ...]] = {
 """Which of them a pressure solver takes, by name."""
 
 
+class FineShape(Model):
+    """Where cells are small, whatever the liquid does there."""
+
+    shape: Shape
+    size: NonNegative = Field(default=0.0, description="largest side of cells in it [m]; 0: finest cells")
+
+
 class Refine(Model):
     """The tree of `solver.mesh = "octree"`: finest cells along surfaces and cut solids, coarser ones in the liquid."""
 
     levels: Count = Field(default=5, ge=1, le=8, description="sizes of cells; every level is twice the one before")
     band: Count = Field(default=4, ge=2, le=32, description="finest cells between the surface and coarser ones")
+    bend: NonNegative = Field(
+        default=0.0, description="departure of the velocity from linear within which cells grow [m/s]; 0: any"
+    )
+    vorticity: NonNegative = Field(
+        default=0.0, description="|curl u| times the side of a cell within which cells grow [m/s]; 0: any"
+    )
+    decay: Positive = Field(default=0.1, description="how long cells stay small for a flow that is gone [s]")
+    pixels: NonNegative = Field(default=0.0, description="largest side of a cell in the picture [pixels]; 0: any")
+    shapes: tuple[FineShape, ...] = ()
 
 
 class Solver(Model):

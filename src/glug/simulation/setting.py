@@ -167,6 +167,8 @@ class Setting:
             names.append("bubble")
         if self.scene.solver.tiles:
             names.append("tile")
+        if self.scene.solver.mesh == "octree" and (self.scene.refine.bend or self.scene.refine.vorticity):
+            names.append("detail")
         return tuple(names)
 
     @cached_property

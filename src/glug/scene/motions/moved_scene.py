@@ -33,6 +33,8 @@ def moved_by(data: dict[str, Any], shift: np.ndarray) -> dict[str, Any]:
                 _move_axis(item.get("motion", {}), shift)
             else:
                 _move_sequence(item, shift, f"solids.{number}.motion")
+    for wish in data.get("refine", {}).get("shapes", ()):
+        _move_shape(wish["shape"], shift)
     for point in ("eye", "target") if "camera" in data else ():
         data["camera"][point] = _sum(data["camera"][point], shift)
     for liquid in data["liquids"].values():

@@ -22,6 +22,7 @@ from glug.particles.leaves import LeafTransfer, Place
 from glug.particles.levels import level_of
 from glug.particles.storage import Particles
 from glug.physics.pressure.octree.problem import OctreePressure
+from glug.simulation.octree.sizing import CALM_SHARE, Asked, asked_by_flow, asked_by_places, joined, nothing
 from glug.simulation.setting import Setting
 
 AIR = 3  # finest cells above the surface, besides those that it may cross in a step
@@ -168,12 +169,15 @@ def place_of(setting: Setting) -> Place:
 def grow(setting: Setting, p: Particles, t: float) -> StepTree:
     """The tree for the particles as they are, at time t [s]."""
     shape = box_of(setting)[1]
-    given = p, place_of(setting), shape, setting.scene.refine.levels, setting.particle_volume
-    return grow_around(setting, Occupied.by(occupied_cells(*given), shape), t)
+    place, levels = place_of(setting), setting.scene.refine.levels
+    held = Occupied.by(occupied_cells(p, place, shape, levels, setting.particle_volume), shape)
+    return grow_around(setting, held, t, *asked_by_flow(p, place, shape, levels))
 
 
-def grow_around(setting: Setting, held: Occupied, t: float) -> StepTree:
-    """The tree for liquid in known cells."""
+def grow_around(
+    setting: Setting, held: Occupied, t: float, flow: Asked | None = None, calm_flow: Asked | None = None
+) -> StepTree:
+    """The tree for liquid in known cells, and for what its flow asks for."""
     refine, place = setting.scene.refine, place_of(setting)
     lo, shape = box_of(setting)
     surface = np.concatenate([held.surface(), solid_cells(setting, held, place, t), cut_sides(setting, held, lo)])
@@ -183,14 +187,17 @@ def grow_around(setting: Setting, held: Occupied, t: float) -> StepTree:
     def keep(key: np.ndarray, level: np.ndarray) -> np.ndarray:
         return inside(key, shape) & ((level == 0) | held.holds(key))
 
-    def grown(marks: Tiles) -> LinearTree:
-        if refine.levels == 1:
-            return LinearTree.grown([np.concatenate([keys_of_tiles(marks), held.roots])], shape, keep)
-        return LinearTree.grown([with_cells(marks, sides[0]), *sides[1:], held.roots], shape, keep)
+    def grown(marks: Tiles, *asked: Asked) -> LinearTree:
+        finest, *others, _ = joined(sides, *asked)
+        return LinearTree.grown([with_cells(marks, finest), *others, held.roots], shape, keep)
 
-    calm = grown(spread_marks(marks, CALM, shape)) if refine.levels > 1 else None
-    tree = grown(marks)
-    return StepTree(tree, lo, place, tree if calm is None else calm)
+    if refine.levels == 1:
+        tree = LinearTree.grown([np.concatenate([keys_of_tiles(marks), held.roots])], shape, keep)
+        return StepTree(tree, lo, place, tree)
+    none = nothing(refine.levels)
+    tree = grown(marks, flow or none, asked_by_places(setting, held, place))
+    wider = asked_by_places(setting, held, place, CALM * place.dx, CALM_SHARE)
+    return StepTree(tree, lo, place, grown(spread_marks(marks, CALM, shape), calm_flow or none, wider))
 
 
 def spread_marks(marks: Tiles, reach: int, shape: Shape) -> Tiles:
@@ -247,7 +254,7 @@ def uneven_sides(held: Occupied, shape: Shape) -> list[np.ndarray]:
         l = (shape[a] & -shape[a]).bit_length() - 1  # of the largest leaves that end there
         if l < levels - 1:
             found[l].append(_layer(held, a, (shape[a] >> l) - 1, l))
-    return [np.concatenate(keys) for keys in found[:-1]] or [np.zeros(0, np.int64)]
+    return [np.concatenate(keys) for keys in found]
 
 
 def _layer(held: Occupied, axis: int, index: int, l: int) -> np.ndarray:

@@ -29,6 +29,7 @@ from glug.physics.velocity import LiquidSurroundings
 from glug.physics.viscosity.levels import NEAR_SOLID
 from glug.simulation.context import StepContext
 from glug.simulation.octree.bricks import bricks
+from glug.simulation.octree.sizing import remember
 from glug.simulation.octree.tree import StepTree, grow
 from glug.simulation.setting import Setting
 from glug.simulation.stages.budget import by_group, lattice, relative_mass
@@ -233,6 +234,7 @@ def transfer_to_particles(context: StepContext) -> None:
     else:
         step.transfer.flip(p, step.u, step.before, context.setting.scene.solver.flip_ratio)
     step.before = None
+    remember(context.setting, step, p, context.dt)
 
 
 def displace(context: StepContext) -> None:
