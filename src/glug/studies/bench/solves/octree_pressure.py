@@ -18,7 +18,7 @@ from glug.studies.bench.solves.measured import Result
 from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
-USUAL = (64, 128, 256)
+USUAL = (64, 128, 256, 512)
 TOLERANCE, LIMIT, TIMES = 1e-6, 3000, 2
 CASES = ("gravity", "random")
 SOLVERS = ("multigrid", "jacobi-cg")
