@@ -17,7 +17,7 @@ from glug.solvers.assembled.rows import EVERY, AssembledSystem, BlockGaussSeidel
 from glug.solvers.cg import Vector
 from glug.solvers.multigrid import BOTTOM, DirectBottom, Multigrid
 
-SWEEPS, MOST_SWEEPS = 2, 8  # of the tree, and twice as many on every coarser one, before and after the correction
+SWEEPS, MOST_SWEEPS = 2, 32  # of the tree, and twice as many on every coarser one, before and after the correction
 
 
 @dataclass
