@@ -5,6 +5,7 @@ import pytest
 
 import glug
 from glug.errors import SceneError
+from glug.grids.tetrahedra.field import from_grid
 from glug.grids.tetrahedra.fit import GridFit
 from glug.simulation.simulation import Simulation
 from glug.simulation.stages import tetrahedra as stage
@@ -47,6 +48,25 @@ def test_a_tank_stays_at_rest(shift, most):
     speed = [simulation.step_once().max_speed for _ in range(80)]
     assert max(speed) < most
     assert max(speed[60:]) < 0.01
+
+
+def fastest_of_long_rest(solver: dict, steps: int) -> float:
+    """The fastest that water at rest in a tank of 14 cells moves in the last tenth of so many steps [m/s]."""
+    tank = [{"liquid": "water", "shape": {"kind": "box", "lower": [0.0, 0.0, 0.0], "upper": [1.0, 0.55, 1.0]}}]
+    of = scene(domain={"size": [1.0, 0.8, 1.0], "resolution": 14}, volumes=tank, solver=solver)
+    simulation = Simulation(of)
+    speed = [simulation.step_once().max_speed for _ in range(steps)]
+    return max(speed[-steps // 10 :])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{"levels": 2, "band": 2}, {"levels": 1, "shift": 0.2}])
+def test_a_tank_in_space_comes_to_rest_and_stays(settings, monkeypatch):
+    """The controls: faces that see ripples of two cells, and samples behind walls, keep the water moving."""
+    assert fastest_of_long_rest({"tetrahedra": settings}, 550) < 0.02
+    monkeypatch.setattr(stage, "without_ripples", lambda phi, dx: phi)
+    monkeypatch.setattr(GridFit, "seen", lambda fit, mesh, velocity: from_grid(mesh, fit.grid, velocity))
+    assert fastest_of_long_rest({"tetrahedra": settings}, 550) > 0.05
 
 
 def test_irregular_tetrahedra_do_not_drive_water_that_swings(monkeypatch):

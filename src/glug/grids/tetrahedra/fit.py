@@ -19,6 +19,7 @@ import numpy as np
 
 from glug.grids.regular import Grid, Staggered, mapped
 from glug.grids.tetrahedra import kernels_fit as kernels
+from glug.grids.tetrahedra.field import from_grid
 from glug.grids.tetrahedra.mesh import Tetrahedra, around
 
 SWEEPS = 4
@@ -67,6 +68,20 @@ class GridFit:
     def _add_back(self, axis: int, share: np.ndarray, value: np.ndarray, scale: Staggered, x: Staggered) -> None:
         given = self.place, self.start, self.grid.shape, share, axis, value, self.wanted[axis]
         kernels.add_back(*given, scale[axis], x[axis])
+
+    def seen(self, mesh: Tetrahedra, velocity: Staggered) -> np.ndarray:
+        """A velocity of the grid as the faces of the mesh see it [m/s]: those of the fit by wanted samples alone.
+
+        Samples behind walls and in the air follow from wanted ones; a face that saw them as well would see of a change
+        what the fit does not know of, and feed it.
+        """
+        u, inner = from_grid(mesh, self.grid, velocity), self.weight > 0.0
+        found = np.zeros(len(self.face), np.float32)
+        for axis in self.grid.axes:
+            of_wanted = np.where(self.wanted[axis] > 0, velocity[axis], np.float32(0.0))
+            kernels.take_off(self.place, self.share[axis], axis, of_wanted, found)
+        u[self.face[inner]] = -found[inner]
+        return u
 
     def improve(self, change: Staggered, seen: np.ndarray, sweeps: int = SWEEPS) -> None:
         """Bring a change of the grid's velocity, 0 but on wanted samples, towards what all faces see, in place."""

@@ -14,6 +14,7 @@ from glug.grids.tetrahedra.field import Surroundings, VelocityField, from_grid, 
 from glug.grids.tetrahedra.fit import GridFit
 from glug.grids.tetrahedra.lattice import STRETCH, Box, Leaves
 from glug.grids.tetrahedra.mesh import Tetrahedra
+from glug.grids.tetrahedra.ripples import without_ripples
 from glug.physics.covolume.projection import CovolumeProblem, EmbeddedGeometry, Incidence, SolverName
 from glug.physics.kernels import known_faces
 from glug.physics.velocity import OPEN
@@ -111,7 +112,9 @@ def pressure(context: StepContext) -> None:
     setting, grid, around = context.setting, context.grid, context.mesh
     mesh, solver = around.mesh, setting.scene.solver
     problem = problem_of(context)
-    u = from_grid(mesh, grid, context.velocity)
+    used = problem.link > 0.0
+    fit = GridFit.of(mesh, grid, liquid_faces(context), np.where(used, problem.volume, 0.0))
+    u = fit.seen(mesh, context.velocity)
     refined = solver.tetrahedra.interpolation == "refined"
     if context.flow is not None:
         carry(context, context.flow, refined, u)
@@ -123,29 +126,33 @@ def pressure(context: StepContext) -> None:
     q, context.solves["tetrahedra"] = problem.project(u, limits, name)
     if setting.scene.output.fields:
         keep_fields(context, q)
-    used = problem.link > 0.0
     if solver.tetrahedra.advection == "semi-lagrangian":
         context.state.flow = np.where(used, u, np.nan)
-    wanted = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
-    for a in grid.axes:
-        known_faces(a, context.wet, context.solid.area[a], OPEN, wanted[a])
-    around.field(u, used).to_grid(grid, wanted, context.velocity, refined)
+    around.field(u, used).to_grid(grid, fit.wanted, context.velocity, refined)
     if context.before is not None:
-        change(context, u, np.where(used, problem.volume, 0.0), wanted, refined)
+        change(context, fit, u, used, refined)
 
 
-def change(context: StepContext, u: np.ndarray, volume: np.ndarray, wanted: Staggered, refined: bool) -> None:
+def liquid_faces(context: StepContext) -> Staggered:
+    """1 at the open faces of the regular grid's wet cells: those that the mesh gives their velocity."""
+    found = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
+    for a in context.grid.axes:
+        known_faces(a, context.wet, context.solid.area[a], OPEN, found[a])
+    return found
+
+
+def change(context: StepContext, fit: GridFit, u: np.ndarray, used: np.ndarray, refined: bool) -> None:
     """Make `before` what FLIP takes off: the velocity without the change that faces see of it.
 
     What particles brought goes the same way, to faces and back, and the difference is fitted to that of the faces: a
     field's own would feed motions that faces hardly see (`grids.tetrahedra.fit`).
     """
-    grid, mesh = context.grid, context.mesh.mesh
+    around, wanted = context.mesh, fit.wanted
     assert context.before is not None
-    brought = from_grid(mesh, grid, context.before)
-    context.mesh.field(brought, volume > 0.0).to_grid(grid, wanted, context.before, refined)
+    brought = fit.seen(around.mesh, context.before)
+    around.field(brought, used).to_grid(context.grid, wanted, context.before, refined)
     new = mapped(lambda v, b, w: np.where(w > 0, v - b, np.float32(0.0)), context.velocity, context.before, wanted)
-    GridFit.of(mesh, grid, wanted, volume).improve(new, u - brought)
+    fit.improve(new, u - brought)
     for v, b, c, w in zip(context.velocity, context.before, new, wanted):
         np.subtract(v, c, out=b, where=w > 0)
 
@@ -175,9 +182,10 @@ def problem_of(context: StepContext) -> CovolumeProblem:
     """The pressure problem of this step's surface and solids."""
     setting, grid, around = context.setting, context.grid, context.mesh
     mesh, settings = around.mesh, setting.scene.solver.tetrahedra
+    level = without_ripples(context.phi, setting.dx)
 
     def distance(points: np.ndarray) -> np.ndarray:
-        return values_at(context.phi, grid, CENTRE, points)
+        return values_at(level, grid, CENTRE, points)
 
     phi = distance(mesh.cell_position)
     solid = values_at(context.solid.distance, grid, NODE, mesh.simplices.points)
