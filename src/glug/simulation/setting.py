@@ -31,6 +31,11 @@ STEP_OF_FALL = 3.0  # cells that liquid at rest could fall in a step, at most, o
 STEP_OF_BODIES = 0.25  # nu dt / a^2 of a body of radius a, at most: pressure and viscosity push it one after the other
 
 
+def viscosities(law: Any) -> list[float]:
+    """Those that a viscosity law gives, but for what is between them [Pa s]."""
+    return [law.value] if law.kind == "constant" else [value for _, value in law.table]
+
+
 @dataclass
 class Setting:
     """A scene made ready for stepping. Static solids are sampled once per window."""
@@ -92,16 +97,11 @@ class Setting:
 
     def _thickest(self) -> float:
         """The largest viscosity of all liquids [Pa s]."""
-        laws = (liquid.viscosity for liquid in self.scene.liquids.values())
-        return max(law.value if law.kind == "constant" else max(v for _, v in law.table) for law in laws)
+        return max(max(viscosities(law)) for law in self.laws)
 
     def _thinnest(self) -> float:
         """The smallest viscosity of all liquids over their density [m2/s]."""
-        liquids = self.scene.liquids.values()
-        return min(
-            (q.viscosity.value if q.viscosity.kind == "constant" else min(v for _, v in q.viscosity.table)) / q.density
-            for q in liquids
-        )
+        return min(min(viscosities(liquid.viscosity)) / liquid.density for liquid in self.scene.liquids.values())
 
     @property
     def longest_step(self) -> float:
