@@ -152,24 +152,25 @@ class AffineProjection:
 def idle_pressures(matrix: sparse.csr_matrix, links: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     """An orthonormal basis (n, m) of the null space of `matrix`, and m entries that may be held to make it regular.
 
-    `matrix` is `links`, a matrix of differences between neighbours, plus terms that are positive (regions, bodies). So
-    it is the constants of the closed parts of `links` that those terms do not see in some combination: a body presses
-    on any number of pockets with three unknowns, six in 3D.
+    Without differences inside the parts that `links` connects there are only constants on them, and what these cost:
+    what regions, bodies and bubbles see of them in no combination is idle. A body presses on any number of pockets
+    with three unknowns, six in 3D, and pools under a bubble, which gives way, are lifted together.
     """
     count, label = connected_components(links, directed=False)
     diagonal = matrix.diagonal()
-    costs = (abs(np.asarray(links.sum(axis=1)).ravel()) > FLAT * diagonal) | (diagonal <= 0.0)
-    open_part = np.zeros(count, bool)
-    np.logical_or.at(open_part, label, costs)
-    number = np.where(open_part, -1, np.cumsum(~open_part) - 1)[label]
-    member = np.flatnonzero(number >= 0)
-    C = sparse.csr_matrix((np.ones(len(member)), (member, number[member])), (len(label), int((~open_part).sum())))
-    scale = 1.0 / np.sqrt(C.T @ diagonal)
-    cost, shape = np.linalg.eigh(scale[:, None] * (C.T @ matrix @ C).toarray() * scale)
-    constants = scale[:, None] * shape[:, cost < FLAT]  # (closed parts, m)
+    empty = np.zeros(count, bool)
+    np.logical_or.at(empty, label, diagonal <= 0.0)
+    C = sparse.csr_matrix((np.ones(len(label)), (np.arange(len(label)), label)), (len(label), count))
+    costs = sparse.csr_matrix(C.T @ matrix @ C)
+    own, alone = costs.diagonal(), np.diff(abs(costs).tocsr().indptr) <= 1
+    scale = 1.0 / np.sqrt(np.maximum(C.T @ diagonal, 1e-300))
+    chosen = np.flatnonzero(~empty & ~(alone & (own * scale**2 >= FLAT)))  # what is tied to air by itself is not idle
+    C, scale = C[:, chosen], scale[chosen]
+    cost, shape = np.linalg.eigh(scale[:, None] * costs[chosen][:, chosen].toarray() * scale)
+    constants = scale[:, None] * shape[:, cost < FLAT]  # (parts, m)
     idle = np.linalg.qr(C @ constants)[0]
     first = qr(constants.T, pivoting=True)[2][: constants.shape[1]]  # parts whose constants are independent
-    return idle, np.array([np.flatnonzero(number == part)[0] for part in first], int)
+    return idle, np.unique(label, return_index=True)[1][chosen[first]]
 
 
 def _flat(components: Sequence[np.ndarray]) -> np.ndarray:
