@@ -263,6 +263,16 @@ def test_splitting_keeps_volume_and_momentum():
     assert np.abs(after - before).max() < 1e-6 * before[0]
 
 
+def test_twins_stay_in_their_cell():
+    """Else they crowd the next one: a particle in the corner of a cell has both in it."""
+    particles, grid = crowd(np.full((3, 3, 3), 1))
+    particles.position[:] = grid.corner + DX * (np.floor((particles.position - grid.corner) / DX) + 0.02)
+    particles.sort(grid)
+    seeding.limit_per_cell(particles, grid, np.full(grid.shape, 2, np.int8), LEAST, MOST, WHOLE, seed=0)
+    particles.sort(grid)
+    assert np.array_equal(np.diff(particles.start[: grid.cells + 1]), np.full(27, 2))
+
+
 def test_splitting_fills_sparse_cells_up():
     """A cell that starts with one particle and whose neighbours have enough comes to the least within some steps."""
     counts = np.full((5, 5, 5), 8)

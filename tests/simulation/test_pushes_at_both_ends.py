@@ -9,6 +9,7 @@ from glug.simulation import Simulation
 from glug.simulation.context import StepContext
 from glug.simulation.stages import Stage, motion, paths
 from glug.simulation.stages import transfer as stages_transfer
+from glug.studies.validate.classical_flows import TaylorGreen
 from glug.studies.validate.lid_driven import Box
 
 CELLS, PER_CELL = 16, 4
@@ -86,8 +87,42 @@ def test_liquid_with_a_surface_is_pushed_once(height: float, pushed: bool) -> No
     simulation.stages = simulation.stages.after("pressure", look)
     stats = simulation.step_once()
     assert seen == [pushed]
-    of_faces = stats.time - stats.dt if pushed else stats.time
-    assert float(simulation.state.fields["time"]) == pytest.approx(of_faces, abs=1e-12)
+    acted = stats.dt / (1.0 + paths.PUSHED_AGAIN["flip"]) if pushed else stats.dt
+    assert float(simulation.state.fields["time"]) == pytest.approx(stats.time - stats.dt + acted)
+
+
+def decay(steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of a slow vortex between slip walls, after each of some steps, by the velocity of its faces; their time [s]."""
+    flow = TaylorGreen(CELLS)
+    flow.speed, flow.steps = 0.01 * flow.speed, CELLS  # viscosity nearly reaches the next cell in a step
+    simulation = Simulation(flow.scene())
+    flow.start(simulation)
+    found = []
+    for _ in range(steps):
+        simulation.step_once()
+        (viscosity, formula) = flow.values(simulation)["viscosity"]
+        time = float(simulation.state.fields["time"])
+        found.append((viscosity / formula * time, time))
+    decayed, times = np.array(found).T
+    return decayed, times
+
+
+def test_viscosity_acts_as_much_as_when_pushed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside walls too, beyond which a push is continued as the velocity is: if not, 0.95 of it acts."""
+    both, when = decay(4)
+    assert np.diff(both) / np.diff(when) == pytest.approx(1.0, abs=0.03)
+    monkeypatch.setattr(paths, "PUSHED_AGAIN", {"flip": 0.0, "apic": 0.0})
+    once, then = decay(1)
+    assert then[0] > 1.7 * when[0]
+    assert once[0] - both[0] == pytest.approx(then[0] - when[0], rel=0.2)  # faces are as old as their time says
+
+
+def test_pushes_that_end_at_walls_lack_viscosity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control."""
+    usual = stages_transfer.continue_velocity
+    monkeypatch.setattr(stages_transfer, "continue_velocity", lambda c, velocity=None: velocity or usual(c))
+    both, when = decay(4)
+    assert (np.diff(both) / np.diff(when) < 0.96).all()
 
 
 def test_a_thin_slab_is_full_too() -> None:

@@ -10,13 +10,13 @@ from glug.simulation.setting import Setting
 from glug.simulation.stages.motion import choose_time_step
 
 
-def pool(viscosity: float, coupling: str = "split") -> glug.Simulation:
+def pool(viscosity: float, coupling: str = "split", max_substeps: int = 32) -> glug.Simulation:
     """A box half full, at rest, with steps as long as they may be."""
     water = {"kind": "box", "lower": [-1, -1, -1], "upper": [2, 0.5, 2]}
     return glug.Simulation(
         {
             "domain": {"size": [1, 1, 1], "resolution": 12},
-            "time": {"fps": 0.25, "cfl": 20.0},
+            "time": {"fps": 0.25, "cfl": 20.0, "max_substeps": max_substeps},
             "liquids": {"liquid": {"density": 1000.0, "viscosity": viscosity}},
             "volumes": [{"liquid": "liquid", "shape": water}],
             "solver": {"coupling": coupling},
@@ -43,6 +43,12 @@ def test_in_longer_ones_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: nothing crosses more than `cfl` cells, but the surface swings ever higher."""
     monkeypatch.setattr(Setting, "surface_step", math.inf)
     assert speed_after(20, pool(0.0)) > 0.5
+
+
+def test_steps_that_max_substeps_makes_longer_are_reported() -> None:
+    few = pool(0.0, max_substeps=8).step_once()
+    assert any("come to rest" in warning for warning in few.warnings)
+    assert not pool(0.0).step_once().warnings
 
 
 def test_thick_liquid_may_take_longer_steps() -> None:

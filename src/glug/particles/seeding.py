@@ -156,19 +156,26 @@ def gradient(distance: Distance, points: np.ndarray, step: float, dim: int) -> n
 
 
 def limit_per_cell(
-    particles: Particles, grid: Grid, band: np.ndarray, least: int, most: int, whole: float, seed: int
+    particles: Particles,
+    grid: Grid,
+    band: np.ndarray,
+    least: int,
+    most: int,
+    whole: float,
+    seed: int,
+    heaviest: float = HEAVIEST,
 ) -> bool:
     """Merge particles in cells with more than `most`, split one in cells inside the liquid with fewer than `least`.
 
-    Volume, momentum and heat are kept, and no particle becomes much heavier or lighter than `whole`, the volume of a
-    whole part: one that took in all that is pressed into a corner would hold it there. The particles are sorted;
-    absorbed ones stay with no volume and new ones come last, both until the next sort. `band` is 2 in cells that
-    occupied cells surround. Returns whether there are any.
+    Volume, momentum and heat are kept, and no particle becomes much heavier (`heaviest`) or lighter than `whole`, the
+    volume of a whole part: one that took in all that is pressed into a corner would hold it there. The particles are
+    sorted; absorbed ones stay with no volume and new ones come last, both until the next sort. `band` is 2 in cells
+    that occupied cells surround. Returns whether there are any.
     """
     p = particles
     room = len(p) // 2 + 1
     kept, absorbed, share = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
-    merged = kernels.crowded_pairs(p.volume, p.start, band, most, np.float32(HEAVIEST * whole), kept, absorbed, share)
+    merged = kernels.crowded_pairs(p.volume, p.start, band, most, np.float32(heaviest * whole), kept, absorbed, share)
     if merged:
         for name, values in p.attributes.items():
             if name != "volume" and name not in p.INTEGERS:
@@ -212,9 +219,8 @@ def _split(p: Particles, grid: Grid, cells: np.ndarray, least: float, seed: int)
     jitter = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1) - 0.5
     if grid.dim == 2:
         jitter[:, 2] = 0.0
-    within = (
-        (p.position[parents] - grid.corner) / grid.dx % 1.0
-    )  # of the cell: a twin beyond it could crowd the next one
+    # Beyond its cell a twin could crowd the next one.
+    within = (p.position[parents] - grid.corner) / grid.dx % 1.0
     room = 0.99 * np.minimum(within, 1.0 - within)
     apart = (grid.dx * np.clip(0.5 * jitter, -room, room)).astype(np.float32)
     position = p.position[parents] + apart

@@ -103,6 +103,10 @@ class Setting:
         """The smallest viscosity of all liquids over their density [m2/s]."""
         return min(min(viscosities(liquid.viscosity)) / liquid.density for liquid in self.scene.liquids.values())
 
+    def is_thin(self, dt: float) -> bool:
+        """Whether viscosity does not reach the next cell within dt [s]."""
+        return self.viscosity * dt < self.density * self.dx**2
+
     @property
     def longest_step(self) -> float:
         """The longest time step [s] in which viscosity and pressure push the bodies as if at once."""
@@ -122,7 +126,7 @@ class Setting:
         if g == 0.0:
             return math.inf
         nu = self._thinnest() if self.viscous else 0.0
-        k = np.pi / self.dx * 0.5 ** np.arange(math.log2(max(self.scene.domain.shape)))
+        k = np.pi / self.dx * 0.5 ** np.arange(1.0 + math.log2(max(self.scene.domain.shape)))
         thick = 2.0 * (nu * k / g + np.sqrt((nu * k / g) ** 2 + 1.0 / (g * k)))
         return max(math.sqrt(STEP_OF_FALL * self.dx / g), float(thick.min()))
 

@@ -22,6 +22,7 @@ from glug.simulation.bodies.motion import reduced
 from glug.simulation.closed_air import ClosedAir
 from glug.simulation.context import StepContext
 from glug.simulation.solvers import affine_regions
+from glug.simulation.stages.paths import fills_all
 
 CORRECTION_GAIN = 0.1  # share of the volume error that one step corrects (Goldade 2021, section 4.4.1)
 MOST_ROUNDS = 3  # in which the surfaces of bubbles are moved, and measured again
@@ -155,16 +156,11 @@ def volumes(context: StepContext) -> None:
         carried = to_cells(p.volume * np.float32(grid.dx**-3), p, grid)
         context.correction = VolumeCorrection.measure(carried, fraction, grid, CORRECTION_GAIN * strength, context.dt)
         # Thick liquids hardly crowd, and evening would shear them; liquid that leaves a wall is thin there for good.
-        if not is_thick(context) and context.freed is None:
-            crossed = math.inf if context.full else cells_to_cross(context)  # no surface has waves to be damped
+        setting, alone = context.setting, fills_all(context)
+        thin = not setting.viscous or (alone and setting.is_thin(context.dt))
+        if thin and context.freed is None:
+            crossed = math.inf if alone else cells_to_cross(context)  # nothing has waves to be damped
             context.evenness = Evenness(carried, strength, context.dt, crossed)
-
-
-def is_thick(context: StepContext) -> bool:
-    """Whether viscosity reaches the next cell within the step; where there is air, whether there is any."""
-    setting = context.setting
-    reach = setting.viscosity * context.dt / (setting.density * context.grid.dx**2)
-    return setting.viscous and (not context.full or reach >= 1.0)
 
 
 def cells_to_cross(context: StepContext) -> float:

@@ -10,7 +10,7 @@ from glug.geometry.liquid import band_of
 from glug.geometry.solids.field import SolidField
 from glug.grids.connected import open_cells
 from glug.grids.regular import Grid
-from glug.particles.seeding import fill_up, limit_per_cell
+from glug.particles.seeding import HEAVIEST, fill_up, limit_per_cell
 from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics import heat as heat_exchange
@@ -27,23 +27,25 @@ from glug.simulation.state import State
 LEAST_PER_CELL = 0.4  # of the nominal number of particles, before a cell inside the liquid gets more
 MOST_PER_CELL = 2.0  # of the nominal number, before particles of a cell are merged
 LEAST_IN_FULL, MOST_IN_FULL = 0.5, 1.5  # the same where liquid fills all there is
+HEAVIEST_IN_FULL = 2.0 * HEAVIEST  # fewer particles hold a crowd there
 ROOM = 0.005  # of all that is open, that seeding may leave of a full box
+NEARLY = 0.9  # of all that fractions take for open: with less a box is not full
 
 
 def time_step(context: StepContext) -> None:
     """How long the step takes."""
     context.dt = choose_time_step(context.setting, context.state)
-    longest, capillary = context.setting.longest_step, context.setting.capillary_step
-    if context.dt > capillary * (1.0 + 1e-6):
-        context.warnings.append(
-            f"surface tension wants steps of at most {capillary:.2g} s, this one takes {context.dt:.2g} s: "
-            'a larger time.fps or time.max_substeps allows it, solver.tension = "implicit" lifts it'
-        )
-    if context.dt > longest * (1.0 + 1e-6):
-        context.warnings.append(
-            f"bodies in viscous liquid want steps of at most {longest:.2g} s, this one takes {context.dt:.2g} s: "
-            "a larger time.fps or time.max_substeps allows it"
-        )
+    setting, lifts = context.setting, ', solver.tension = "implicit" lifts it'
+    for longest, wants, more in (
+        (setting.capillary_step, "surface tension wants", lifts),
+        (setting.longest_step, "bodies in viscous liquid want", ""),
+        (setting.surface_step, "a surface that is to come to rest wants", ""),
+    ):
+        if context.dt > longest * (1.0 + 1e-6):
+            context.warnings.append(
+                f"{wants} steps of at most {longest:.2g} s, this one takes {context.dt:.2g} s: "
+                f"a larger time.fps or time.max_substeps allows it{more}"
+            )
 
 
 def choose_time_step(setting: Setting, state: State) -> float:
@@ -100,15 +102,15 @@ def reseed(context: StepContext) -> None:
     seed, nominal = setting.scene.seed + state.step, setting.per_cell
     context.full = setting.scene.solver.air == "vacuum" and fills_up(p, solid, grid)
     if context.full:  # no surface could be spoilt, and no cell may be empty
-        least, most = math.ceil(LEAST_IN_FULL * nominal), int(MOST_IN_FULL * nominal)
+        least, most, heaviest = math.ceil(LEAST_IN_FULL * nominal), int(MOST_IN_FULL * nominal), HEAVIEST_IN_FULL
         for n in range(least):
             if not fill_up(p, grid, solid.openness > 0.5, least, seed + n):
                 break
             p.sort(grid)
     else:
-        least, most = max(2, math.ceil(LEAST_PER_CELL * nominal)), int(MOST_PER_CELL * nominal)
+        least, most, heaviest = max(2, math.ceil(LEAST_PER_CELL * nominal)), int(MOST_PER_CELL * nominal), HEAVIEST
     inside = band_of(p.start, grid, solid.distance, 1)
-    if limit_per_cell(p, grid, inside, least, most, setting.particle_volume, seed):
+    if limit_per_cell(p, grid, inside, least, most, setting.particle_volume, seed, heaviest):
         p.sort(grid)
 
 
@@ -117,9 +119,11 @@ def fills_up(p: Particles, solid: SolidField, grid: Grid) -> bool:
 
     Cells with an open face count: fractions behind the edges of a box are a little more than nothing.
     """
+    carried = float(p.volume.sum(dtype=np.float64)) / grid.dx**3
+    if carried < NEARLY * float(solid.openness.sum(dtype=np.float64)):
+        return False
     reached = open_cells(np.ones(grid.shape, np.uint8), solid.area) > 0
-    open_volume = float(solid.openness[reached].sum(dtype=np.float64)) * grid.dx**3
-    return float(p.volume.sum(dtype=np.float64)) > (1.0 - ROOM) * open_volume
+    return carried > (1.0 - ROOM) * float(solid.openness[reached].sum(dtype=np.float64))
 
 
 def heat(context: StepContext) -> None:

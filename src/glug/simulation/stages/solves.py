@@ -50,7 +50,7 @@ def viscosity(context: StepContext) -> None:
     """One viscous solve of the liquid, with the velocity continued beyond its surface."""
     setting, solver = context.setting, context.setting.scene.solver
     around_liquid(context, 2, stick=True)
-    thin = setting.viscosity * context.dt < setting.density * setting.dx**2  # a thick one would ring
+    thin = setting.is_thin(context.dt)  # a thick one would ring
     fluid = viscous_fluid(context, context.acting if thin else context.dt)
     limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * fastest(context.velocity))
     with remembered(context) if thin else nullcontext():

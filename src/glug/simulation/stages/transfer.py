@@ -79,26 +79,34 @@ def extrapolate(context: StepContext) -> None:
         context.state.freed = (np.argwhere(context.freed) + context.grid.lo).astype(np.int32)
 
 
-def continue_velocity(context: StepContext) -> None:
-    """As far as particles may go."""
-    setting = context.setting
-    around_liquid(context, math.ceil(setting.scene.time.cfl) + 2, stick=setting.viscous, freed=context.freed)
+def continue_velocity(context: StepContext, velocity: Staggered | None = None) -> None:
+    """As far as particles may go: the context's, or another one of the same liquid."""
+    setting, layers = context.setting, math.ceil(context.setting.scene.time.cfl) + 2
+    around_liquid(context, layers, stick=setting.viscous, freed=context.freed, velocity=velocity)
 
 
-def around_liquid(context: StepContext, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
+def around_liquid(
+    context: StepContext,
+    layers: int,
+    *,
+    stick: bool,
+    freed: np.ndarray | None = None,
+    velocity: Staggered | None = None,
+) -> None:
     """Continue the liquid's velocity `layers` samples outwards; see `physics.velocity`."""
     solid, walls = context.solid, wall_velocity(context.solid, context.bodies)
     around = LiquidSurroundings(context.grid, solid, walls, context.wet, context.reached)
-    around.extend(context.velocity, layers, stick=stick, freed=freed)
+    around.extend(context.velocity if velocity is None else velocity, layers, stick=stick, freed=freed)
 
 
 def output_fields(context: StepContext) -> None:
     """Keep what `output.fields` asks for.
 
-    `time` is that of the velocity: where pushes act at both ends of a path, the time of its begin.
+    `time` is that of the velocity: where pushes act at both ends of a path, faces have seen those of its begin.
     """
     setting, grid = context.setting, context.grid
-    time = context.state.time + (0.0 if context.again > 0.0 else context.dt)
+    whole = setting.viscous and not setting.is_thin(context.dt)  # what of the step viscosity has acted for
+    time = context.state.time + (context.dt if whole else context.acting)
     u, v, w = context.velocity
     assert context.q is not None
     pressure = (context.q * (setting.density * setting.dx / context.acting)).astype(np.float32)
@@ -109,6 +117,8 @@ def output_fields(context: StepContext) -> None:
 def transfer_to_particles(context: StepContext) -> None:
     """The velocity of the faces, or what the step changed of it, to the particles."""
     particles, grid, velocity = context.state.particles, context.grid, ahead(context)
+    if context.pushed is not None:
+        continue_velocity(context, velocity)
     if context.before is None:
         transfer.to_particles_apic(particles, grid, velocity)
     else:

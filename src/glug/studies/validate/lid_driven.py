@@ -80,7 +80,7 @@ class Box:
 
         def stages(usual: Stages) -> Stages:
             counted = usual.after("reseed", Stage("count", count))
-            return counted.after("reseed", Stage("once", _once)) if self.pushed_once else counted
+            return counted.after("volumes", Stage("once", _once)) if self.pushed_once else counted
 
         simulation = Simulation(self.scene(), stages=stages)
         while simulation.state.time < seconds - 1e-9:
