@@ -2,8 +2,10 @@
 
 It answers two questions: what does a leaf cost to make, links included, in time and in bytes, in a domain of its own
 size and in one of 4096^3; and what does a neighbour cost by stored links, by looking it up in tiles and by climbing and
-descending in a pointer tree, whose nodes lie depth first or scattered. Times are core-seconds, the least of some runs:
-beside other programs they vary less than the clock.
+descending in a pointer tree, whose nodes lie depth first or scattered. With `--case step` a third one: what does a
+whole step cost with neighbours by pointers, for the rows of the published table (Flynn 2018), with the same bits?
+Making pointers is left out there, and what looks into tiles otherwise still does: ratios are lower bounds. Times are
+core-seconds, the least of some runs: beside other programs they vary less than the clock.
 """
 
 from __future__ import annotations
@@ -19,6 +21,14 @@ from glug.studies.registry import BenchOptions
 from glug.studies.rows import BenchRow, aligned
 
 USUAL, DOMAIN, TIMES = 256, 4096, 3
+PUBLISHED: dict[str, tuple[str, int, int, float, float]] = {  # scene, cells, levels, seconds a step of both trees there
+    "resting water 64^3": ("resting-water", 64, 5, 6.57, 3.66),
+    "crown 64^3, uniform": ("octree-crown", 64, 1, 15.27, 9.24),
+    "crown 64^3": ("octree-crown", 64, 5, 8.69, 4.39),
+    "crown 128^3, uniform": ("octree-crown", 128, 1, 249.14, 180.44),
+    "crown 128^3": ("octree-crown", 128, 5, 144.87, 89.36),
+    "container 48x80x48": ("container-fill", 80, 5, 11.69, 2.47),
+}
 
 
 def least(run: Callable[[], Any]) -> float:
@@ -77,8 +87,52 @@ def _neighbours(n: int) -> Result:
     return {"leaves": len(tree), "seconds": seconds}
 
 
+def measure_step(scene: str, n: int, levels: int) -> Result:
+    """Core-seconds of steps on the linear tree, and with pointers depth first and scattered."""
+    from glug.scene import load
+    from glug.simulation import Simulation
+    from glug.studies.problems.pointer_tree import with_pointers
+
+    changes = {"domain.resolution": n, "solver.mesh": "octree", "refine.levels": levels}
+    seconds, digests = {}, set()
+    for way in ("linear", "depth first", "scattered"):
+        made: list[float] = []
+        seed = 1 if way == "scattered" else None
+        stages = None if way == "linear" else (lambda stages: with_pointers(stages, made, seed))  # noqa: B023
+        simulation = Simulation(load(scene, changes), stages=stages)
+        found = []
+        for _ in range(TIMES + 1):
+            begin = time.process_time()
+            cells = simulation.step_once().cells
+            found.append(time.process_time() - begin - (made[-1] if made else 0.0))
+        seconds[way] = min(found[1:])
+        digests.add(simulation.state.particles.position.tobytes())
+    if len(digests) != 1:
+        raise AssertionError("steps with pointers have other bits than those on the linear tree")
+    return {"leaves": cells, "seconds": seconds}
+
+
+def bench_steps(options: BenchOptions) -> list[BenchRow]:
+    """A row per way and row of the published table; those of at most `--n` cells."""
+    rows = []
+    lines = [["case", "leaves", "linear s", "pointers s", "scattered s", "faster", "", "published s", "", "faster"]]
+    for name, (scene, n, levels, pointer, linear) in PUBLISHED.items():
+        if n > (options.resolution or n):
+            continue
+        r = alone(measure_step, 1, scene=scene, n=n, levels=levels)
+        own = r["seconds"]
+        rows += [BenchRow(f"step/{name}", way, n, r["leaves"], 1, seconds=s) for way, s in own.items()]
+        ratio = [f"{own[way] / own['linear']:.2f}x" for way in ("depth first", "scattered")]
+        theirs = [f"{linear:.2f}", f"{pointer:.2f}", f"{pointer / linear:.2f}x"]
+        lines.append([name, str(r["leaves"]), *(f"{s:.3f}" for s in own.values()), *ratio, *theirs])
+    options.say(aligned(lines))
+    return rows
+
+
 def bench(options: BenchOptions) -> list[BenchRow]:
-    """Rows per tree and per way to a neighbour; prints both tables."""
+    """Rows per tree and per way to a neighbour, or per step; prints the tables."""
+    if options.case == "step":
+        return bench_steps(options)
     n, threads = options.resolution or USUAL, max(options.threads)
     rows = []
     lines = [["tree", "leaves", "core-us per leaf", "bytes per leaf"]]

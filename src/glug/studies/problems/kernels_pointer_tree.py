@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from glug.grids.octree.linear.kernels import ABSENT
 from glug.jit import kernel
 
 MOST = 16  # levels of a path
@@ -42,6 +43,17 @@ def search(order, child, parent, place, root_links, leaf, links):
         for side in range(6):
             found = neighbour(order[n], side, child, parent, place, root_links, path)
             links[n, side] = leaf[found] if found >= 0 else found
+
+
+@kernel
+def descend(keys, top, start, child, leaf, found):
+    """The leaves that cover finest cells, from their roots (`start`, of level `top`) down."""
+    for n in range(keys.shape[0]):
+        node, shift = np.int64(start[n]), 3 * (top - 1)
+        while node >= 0 and child[node, 0] >= 0:
+            node = np.int64(child[node, (np.int64(keys[n]) >> shift) & 7])
+            shift -= 3
+        found[n] = leaf[node] if node >= 0 else ABSENT
 
 
 @kernel
