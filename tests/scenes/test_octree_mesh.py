@@ -133,8 +133,9 @@ def liquid_at_centres(distance: SampledDistance) -> np.ndarray:
     return np.pad(sampled, [(0, 2 * N - n) for n in sampled.shape])
 
 
-def test_the_surface_is_closed_and_holds_the_liquid():
+def test_the_surface_is_closed_and_holds_the_liquid(monkeypatch):
     """Bricks meet, and walls along coarse leaves are covered: the mesh holds what volumes were filled."""
+    monkeypatch.setattr("glug.simulation.octree.tree.CUBE", 6)  # of 64 cells: several of them
     scene = tank("octree", POOL, DROP) | {"domain": {"size": [1, 1, 1], "resolution": 72}}
     surface = glug.Simulation(scene).frame().surface
     assert surface.volume() == pytest.approx(0.7 + 4.0 / 3.0 * np.pi * 0.1**3, rel=1e-3)
@@ -252,6 +253,17 @@ def test_a_run_goes_on_from_a_checkpoint_with_the_same_bits():
     for name, values in first.state.particles.attributes.items():
         assert np.array_equal(values, second.state.particles.attributes[name]), name
     assert np.array_equal(first.frame().surface.vertices, second.frame().surface.vertices)
+
+
+def test_steps_are_the_same_in_bricks_of_any_size(monkeypatch):
+    """What a brick computes looks no further than its window: a step in bricks of 16 cells has the same surface."""
+    found = []
+    for cube in (4, 7):
+        monkeypatch.setattr("glug.simulation.octree.tree.CUBE", cube)
+        p = stepped(tank("octree", POOL, DROP), 2).state.particles
+        found.append(p.position[np.argsort(p.id[:, 0])])
+    assert found[0].shape == found[1].shape
+    assert np.abs(found[0] - found[1]).max() < 1e-4 / N
 
 
 def test_threads_change_no_bit():

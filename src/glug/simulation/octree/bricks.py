@@ -1,7 +1,7 @@
 """Windows of finest cells along a tree's finest leaves: what other scenes do on one window is done here on many.
 
-A brick is the box of the finest leaves in a cube of 64 cells a side, and a window around it that reaches as far as what
-is computed there looks. It takes values from leaves and faces, and gives them back where they are its own.
+A brick is the box of the finest leaves in a cube of 128 cells a side, and a window around it that reaches as far as
+what is computed there looks. It takes values from leaves and faces, and gives them back where they are its own.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from glug.simulation.setting import Setting
 
 AIR = 3  # finest cells above the surface, besides those that it may cross in a step
 CALM = 2  # cells by which liquid must be deeper than the band before its particles are merged: nothing flickers
-CUBE = 6  # bits of the coordinates of a finest cell in the cube of its brick
+CUBE = 7  # bits of the coordinates of a finest cell in the cube of its brick
 HALF_DIAGONAL = 0.5 * math.sqrt(3.0)  # of a cell
 
 
