@@ -249,7 +249,7 @@ class Setting:
 
     def nozzles(self, t: float) -> list[Nozzle]:
         """The sources that are open at time t [s], where solves hold their liquid."""
-        if self.scene.solver.mesh not in ("regular", "octree"):
+        if self.scene.solver.mesh == "voronoi":
             return []
         return [Nozzle(source) for source in self.scene.sources if source.active(t)]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from glug.errors import InputError
+from glug.geometry.solids.sampling import Solid as Sampled
 from glug.grids.regular import CENTRE, NODE, Staggered, mapped
 from glug.grids.tetrahedra.field import Surroundings, VelocityField, from_grid, values_at
 from glug.grids.tetrahedra.fit import GridFit
@@ -26,6 +27,7 @@ from glug.simulation.state import State
 from glug.solvers.limits import SolveLimits
 
 SPACING = {2: 1.5, 3: 2.0}  # cells of the regular grid in the width of a finest leaf: about as many pressures
+HALF = 0.5
 AT_SOLIDS = 1.0  # finest leaves beside solids that are not sides of the domain
 SOLVERS: dict[str, SolverName] = {"multigrid": "multigrid", "jacobi-cg": "jacobi-cg", "reference": "direct"}
 
@@ -59,7 +61,7 @@ def last_flow(setting: Setting, state: State) -> VelocityField:
 
 
 def leaves_now(context: StepContext) -> np.ndarray:
-    """Levels of the leaves: finest around the surface, and at solids inside the domain."""
+    """Levels of the leaves: finest around the surface, at solids inside the domain and at open sources."""
     from scipy.ndimage import binary_dilation
 
     setting, grid = context.setting, context.grid
@@ -70,8 +72,8 @@ def leaves_now(context: StepContext) -> np.ndarray:
     near = (np.abs(values_at(context.phi, grid, CENTRE, points)) < box.spacing).reshape(box.shape)
     if settings.band > 1:
         near = binary_dilation(near, iterations=settings.band - 1)
-    if setting.solids:
-        solid = values_at(context.solid.distance, grid, NODE, points)
+    if setting.solids or context.held is not context.solid:
+        solid = values_at(context.held.distance, grid, NODE, points)
         inside = solid < side_distance(setting, points) - 1e-3 * setting.dx
         near |= (inside & (np.abs(solid) < AT_SOLIDS * box.spacing)).reshape(box.shape)
     finest: np.ndarray | int = 0
@@ -134,10 +136,19 @@ def pressure(context: StepContext) -> None:
 
 
 def liquid_faces(context: StepContext) -> Staggered:
-    """1 at the open faces of the regular grid's wet cells: those that the mesh gives their velocity."""
+    """1 at the open faces of the regular grid's wet cells: those that the mesh gives their velocity.
+
+    Faces in open sources have the sources' velocity, those that are half inside as well: mouths are sharp on the grid.
+    """
     found = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
+    held, first = context.held, len(context.setting.solids)
     for a in context.grid.axes:
-        known_faces(a, context.wet, context.solid.area[a], OPEN, found[a])
+        known_faces(a, context.wet, held.area[a], OPEN, found[a])
+        if held is not context.solid:
+            assert held.owner is not None and held.velocity is not None
+            mine = (held.owner[a] >= first) & (held.area[a] <= HALF)
+            found[a][mine] = 0
+            np.copyto(context.velocity[a], held.velocity[a], where=mine)
     return found
 
 
@@ -188,8 +199,9 @@ def problem_of(context: StepContext) -> CovolumeProblem:
         return values_at(level, grid, CENTRE, points)
 
     phi = distance(mesh.cell_position)
-    solid = values_at(context.solid.distance, grid, NODE, mesh.simplices.points)
-    at_cells = values_at(context.solid.distance, grid, NODE, mesh.cell_position) if settings.walls == "whole" else None
+    held = context.held.distance
+    solid = values_at(held, grid, NODE, mesh.simplices.points)
+    at_cells = values_at(held, grid, NODE, mesh.cell_position) if settings.walls == "whole" else None
     geometry = EmbeddedGeometry(phi, solid, at_cells, settings.surface == "embedded", distance)
     opened = geometry.open_parts(mesh)
     wall = wall_velocities(context, opened)
@@ -200,12 +212,14 @@ def problem_of(context: StepContext) -> CovolumeProblem:
 def wall_velocities(context: StepContext, opened: np.ndarray) -> np.ndarray:
     """The normal velocity (2, faces) [m/s], on faces that are not open, of the solid of the cell on either side.
 
-    That is the nearest one, but one that moves if it is a cell farther at most: in a corner it is what pushes.
+    That is the nearest one, but one that moves if it is a cell farther at most: in a corner it is what pushes. Open
+    sources are among them, where they are nearest: beside one a wall is a wall.
     """
     setting, mesh, t = context.setting, context.mesh.mesh, context.state.time
     wall = np.zeros((2, len(opened)))
-    moving = [s for s in setting.solids_with(context.state.bodies) if s.moving]
-    if not moving:
+    moving: list[Sampled] = [s for s in setting.solids_with(context.state.bodies) if s.moving]
+    sources = setting.nozzles(t)
+    if not moving and not sources:
         return wall
     faces = np.flatnonzero(opened < 1.0)
     cells, of_face = np.unique(mesh.beside[:, faces], return_inverse=True)
@@ -215,10 +229,10 @@ def wall_velocities(context: StepContext, opened: np.ndarray) -> np.ndarray:
     for solid in setting.solids:
         if not solid.moving:
             nearest = np.minimum(nearest, solid.distance(points, t))
-    for solid in moving:
-        distance = solid.distance(points, t)
-        mine = (distance < nearest + width)[of_face]
-        velocity = solid.velocity(at_faces, t)[:, : setting.dim]
+    for pushing in [*moving, *sources]:
+        distance = pushing.distance(points, t)
+        mine = (distance < nearest + (0.0 if pushing in sources else width))[of_face]
+        velocity = pushing.velocity(at_faces, t)[:, : setting.dim]
         wall[:, faces] = np.where(mine, (velocity * mesh.face_normal[faces]).sum(axis=1), wall[:, faces])
         nearest = np.minimum(nearest, distance)
     return wall
