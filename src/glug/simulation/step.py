@@ -23,7 +23,7 @@ EVERYTHING = (PARTICLES, FACES)
 WRITES: Mapping[str, Collection[str]] = dict.fromkeys(STAGES, ()) | {
     **dict.fromkeys(("sort", "reseed", "bubbles", "transfer_to_particles", "advect", "keep_momentum"), (PARTICLES,)),
     **dict.fromkeys(("transfer_to_grid", "forces", "tension", "project", "viscosity", "pressure"), (FACES,)),
-    **dict.fromkeys(("stokes", "tetrahedra", "extrapolate", "displace"), (FACES,)),
+    **dict.fromkeys(("stokes", "tetrahedra", "extrapolate", "conform", "displace"), (FACES,)),
 }
 UNMET = 1e-4  # share of a divergence that closed liquid may keep before it is reported: more than rounding
 

@@ -56,6 +56,7 @@ STAGES: Mapping[str, Callable[[StepContext], None]] = {
     "extrapolate": transfer.extrapolate,
     "fields": transfer.output_fields,
     "transfer_to_particles": transfer.transfer_to_particles,
+    "conform": tetrahedra.conform,
     "displace": solves.displace,
     "bodies": motion.bodies,
     "advect": motion.advect,
@@ -134,8 +135,9 @@ def stages_of(setting: Setting) -> Stages:
     air = ("air", "bubbles") if setting.closed_air else ()
     regions = ("regions",) if setting.has_regions else ()
     solve: Iterable[str] = ("pressure",)
+    conform: Iterable[str] = ()
     if setting.scene.solver.mesh == "tetrahedra":
-        solve = ("remesh", "tetrahedra")
+        solve, conform = ("remesh", "tetrahedra"), ("conform",) if setting.solids else ()
     elif setting.stokes:
         solve = ("stokes",)
     elif setting.viscous:
@@ -147,6 +149,6 @@ def stages_of(setting: Setting) -> Stages:
     names = (
         *("time_step", "sort", "reseed", "heat", "geometry", problem, *air, *regions, "volumes"),
         *("transfer_to_grid", "forces", "weigh", *pull, *solve, "extrapolate", *fields, "transfer_to_particles"),
-        *("displace", *bodies, "advect", *track, "keep_momentum", "clock", "drain"),
+        *(*conform, "displace", *bodies, "advect", *track, "keep_momentum", "clock", "drain"),
     )
     return Stages(Stage(name, STAGES[name]) for name in names)

@@ -21,13 +21,15 @@ from glug.physics.kernels import known_faces
 from glug.physics.velocity import OPEN
 from glug.simulation.context import StepContext
 from glug.simulation.setting import BORDER, Setting
+from glug.simulation.solvers import pressure_solver
 from glug.simulation.stages.solves import NOISE
-from glug.simulation.stages.transfer import fastest
+from glug.simulation.stages.transfer import continue_velocity, fastest
 from glug.simulation.state import State
 from glug.solvers.limits import SolveLimits
 
 SPACING = {2: 1.5, 3: 2.0}  # cells of the regular grid in the width of a finest leaf: about as many pressures
 HALF = 0.5
+CONFORMED = 1e-3  # relative residual of the regular grid's divergence where particles are moved
 AT_SOLIDS = 1.0  # finest leaves beside solids that are not sides of the domain
 SOLVERS: dict[str, SolverName] = {"multigrid": "multigrid", "jacobi-cg": "jacobi-cg", "reference": "direct"}
 
@@ -150,6 +152,19 @@ def liquid_faces(context: StepContext) -> Staggered:
             found[a][mine] = 0
             np.copyto(context.velocity[a], held.velocity[a], where=mine)
     return found
+
+
+def conform(context: StepContext) -> None:
+    """Free the velocity that moves particles, and nothing else, of what diverges on the regular grid.
+
+    The mesh's velocity has no divergence in the mesh's cells. In cells of the grid that walls cut it may have:
+    particles would crowd there, pressed against the walls.
+    """
+    setting = context.setting
+    limits = SolveLimits(CONFORMED, setting.scene.solver.max_iterations, NOISE * fastest(context.velocity))
+    solver = pressure_solver(setting)
+    _, context.solves["conform"] = context.problem.project(context.velocity, limits, solver=solver)
+    continue_velocity(context)
 
 
 def change(context: StepContext, fit: GridFit, u: np.ndarray, used: np.ndarray, refined: bool) -> None:
