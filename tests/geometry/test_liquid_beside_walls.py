@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.geometry.liquid import band_of, liquid_distance
+from glug.geometry.liquid import BEYOND, FAR_FROM_WALL, band_of, liquid_distance
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.storage import Particles
@@ -45,3 +45,31 @@ def test_a_dry_solid_holds_no_liquid_and_a_thread_in_a_slot_is_not_full():
     band = band_of(particles.start, grid, nodes, 2)
     assert (band[:5] == 0).all()  # far from all particles, in the solid
     assert (band[8, 12, 6:12] == 1).all()  # filled all around, by too few particles
+
+
+def test_a_crest_at_a_wall_is_as_high_and_as_curved_as_away_from_it():
+    """Particles under 8 + 2 cos(k x), k = 2 pi / 20: within 1.5 cells of the wall the crest rises by 0.22 cells."""
+    grid = Grid(1.0, (26, 18, 1), (-3, -3, 0), dim=2)
+    solid = sample_solids(grid, Walls((0.0, 0.0, -np.inf), (20.0, 12.0, np.inf)), [], 0.0)
+
+    def crest(x: np.ndarray) -> np.ndarray:
+        return 8.0 + 2.0 * np.cos(2.0 * np.pi / 20.0 * x)
+
+    x, y = np.meshgrid((np.arange(80) + 0.5) / 4, (np.arange(48) + 0.5) / 4, indexing="ij")
+    under = y < crest(x)
+    particles = Particles.empty()
+    place = np.stack([x[under], y[under], np.full(under.sum(), 0.5)], axis=1)
+    particles.append(place.astype(np.float32), volume=np.float32(1.0 / 16.0))
+    particles.sort(grid)
+
+    def heights(beyond: float) -> np.ndarray:
+        given = particles.position, particles.volume, particles.start, grid, solid.distance
+        phi = liquid_distance(*given, beyond=beyond)[:, :, 0]
+        at = (phi < 0.0).sum(axis=1) - 1  # columns are wet from their lower end up
+        i = np.arange(len(phi))
+        return at - 2.5 + phi[i, at] / (phi[i, at] - phi[i, at + 1])
+
+    columns = np.arange(26) - 2.5
+    curved, level = (np.abs(heights(beyond) - crest(columns))[2:8].max() for beyond in (BEYOND, FAR_FROM_WALL))
+    assert curved < 0.08  # in the wall as before it: they meet at a right angle
+    assert level > 0.12  # without the second point

@@ -8,7 +8,7 @@ from glug.simulation import Simulation
 from glug.studies.registry import STUDIES
 from glug.studies.validate.tension.drops import Drop
 from glug.studies.validate.tension.oscillation import Method, with_constant_curvature
-from glug.studies.validate.tension.waves import CapillaryWave, Thread
+from glug.studies.validate.tension.waves import BULGE, CapillaryWave, Thread
 
 
 @pytest.mark.parametrize("n", [2, 4])
@@ -60,8 +60,10 @@ def test_a_ball_rings_with_rayleighs_period(n):
 
 
 @pytest.mark.slow
-def test_a_thread_grows_with_rayleighs_rate():
-    assert Thread(6.0, 0.697, Method(step=0.5)).grow() == pytest.approx(1.0, abs=0.1)
+@pytest.mark.parametrize("begin", [BULGE, -BULGE])
+@pytest.mark.parametrize("number", [0.5, 0.7, 0.9])
+def test_a_thread_grows_with_rayleighs_rate(number, begin):
+    assert Thread(6.0, number, Method(step=0.5)).grow(amplitude=begin) == pytest.approx(1.0, abs=0.1)
 
 
 def test_explicit_steps_keep_the_capillary_limit_and_say_where_they_may_not():

@@ -9,6 +9,7 @@ from glug.jit import kernel, prange
 FAR = np.float32(1e30)
 LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
+REACHED = np.float32(0.9)  # of a distance from solids that was asked for: corners and curved walls are met roughly
 
 
 # -- fractions: volume or area where a linear function is negative, exact for planes ------------------------
@@ -415,14 +416,37 @@ def solid_within(nodes, x, y, reach):
     return found
 
 
+@kernel(inline=True)
+def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
+    """phi at the depth s from a wall by the parabola, even in s, through its values at `far` and `beyond`.
+
+    So the surface meets the wall at right angles and is as curved there as beside it. Both are read along the wall's
+    normal; where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`.
+    """
+    half = np.float32(0.5)
+    a, b, c = leave_wall(nodes, h, far, x, y, z)
+    value = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
+    if beyond <= far or s < -far:
+        return value, True
+    a, b, c = leave_wall(nodes, h, beyond, x, y, z)
+    if trilinear(nodes, a, b, c) < REACHED * beyond:
+        return value, True
+    change = trilinear(phi, a / scale - half, b / scale - half, c / scale - half) - value
+    if abs(change) > half * h:
+        return value, True
+    here, there = (s / beyond) ** 2, (far / beyond) ** 2
+    return value + change * (here - there) / (np.float32(1.0) - there), False
+
+
 @kernel(parallel=True)
-def extend_into_solid(phi, nodes, h, scale, near, far, out):
+def extend_into_solid(phi, nodes, h, scale, near, far, beyond, out):
     """Continue the liquid's distance into the solid along the solid's normal.
 
-    A sample closer to the wall than `far` (or inside the solid) takes the smaller of the values found where
-    its normal leaves the wall by `near` and by `far`: the first keeps films thinner than a cell, the second is
-    free of the bias that a kernel has next to a wall. `scale` is the samples' spacing over the cell size,
-    `nodes` the solid distance at cell corners; phi has the samples at (index + 1/2) scale cells.
+    A sample closer to the wall than `far` (or inside the solid) takes the value of `even_in_depth`, without the
+    bias that a kernel has next to a wall. Where the surface lies along the wall, or that is half a cell outside the
+    liquid, there may be a film, and it takes the value found where its normal leaves the wall by `near`, if that is
+    smaller. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
+    samples at (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape
     half = np.float32(0.5)
@@ -440,10 +464,10 @@ def extend_into_solid(phi, nodes, h, scale, near, far, out):
                 value = phi[i, j, k]
                 s = trilinear(nodes, x, y, z)
                 if s < far and s > deep:
-                    a, b, c = leave_wall(nodes, h, near, x, y, z)
-                    value = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
-                    a, b, c = leave_wall(nodes, h, far, x, y, z)
-                    value = min(value, trilinear(phi, a / scale - half, b / scale - half, c / scale - half))
+                    value, along = even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z)
+                    if along or value > half * h:
+                        a, b, c = leave_wall(nodes, h, near, x, y, z)
+                        value = min(value, trilinear(phi, a / scale - half, b / scale - half, c / scale - half))
                 out[i, j, k] = value
 
 

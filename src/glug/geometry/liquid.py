@@ -25,6 +25,7 @@ DENSE = 0.95  # filled fraction that a core of liquid has one cell below its sur
 SPARSE = 0.4  # least filled fraction of a core: fewer particles than that are spray, not liquid
 NEAR_WALL = 0.25  # where the distance is read off next to a wall, in cells: keeps thin films ...
 FAR_FROM_WALL = RADIUS  # ... and has the whole kernel in the liquid
+BEYOND = RADIUS + 1.0  # where it is read off besides, for a surface that is curved at the wall
 ON_SOLID = 1e-4  # cells: corners that near to a solid lie on it
 FILLED = -0.3  # distance in a hole that is none, in cells
 REACH = 4  # samples on each side of the surface where phi is a distance
@@ -51,12 +52,12 @@ def liquid_distance(
     grid: Grid,
     nodes: np.ndarray,
     refine: int = 1,
-    smoothing: int = 0,
+    beyond: float = FAR_FROM_WALL,
 ) -> np.ndarray:
     """Signed distance [m] of the liquid at the centres of cells cut `refine` times along each axis.
 
     `position` and `volume` are sorted by cell, `start` the first particle of every cell; `nodes` is the solid
-    distance at cell corners, into which the liquid is continued.
+    distance at cell corners, into which the liquid is continued: level, or `beyond` = BEYOND as it is curved.
     """
     h = np.float32(grid.dx)
     nx, ny, nz = grid.shape
@@ -66,36 +67,24 @@ def liquid_distance(
     norm = NORM_3D / radius**3 if grid.dim == 3 else NORM_2D / (radius**2 * grid.dx)
     slope = SLOPE_3D if grid.dim == 3 else SLOPE_2D
     fraction = np.empty_like(phi)
-    kernels.filled_fraction(
-        position,
-        volume,
-        start,
-        band_of(start, grid, nodes, math.ceil(RADIUS)),
-        grid.corner.astype(np.float32),
-        h,
-        grid.shape,
-        spacing,
-        np.float32(radius),
-        np.float32(norm),
-        fraction,
-    )
+    band, corner = band_of(start, grid, nodes, math.ceil(RADIUS)), grid.corner.astype(np.float32)
+    cells = position, volume, start, band, corner, h, grid.shape
+    kernels.filled_fraction(*cells, spacing, np.float32(radius), np.float32(norm), fraction)
     kernels.distance_from_fraction(
         fraction, refine, np.float32(DENSE), np.float32(SPARSE), np.float32(slope), np.float32(radius), phi
     )
     other = fraction
-    kernels.extend_into_solid(
-        phi,
-        nodes,
-        h,
-        np.float32(1.0 / refine),
-        np.float32(NEAR_WALL * grid.dx),
-        np.float32(FAR_FROM_WALL * grid.dx),
-        other,
-    )
+    walls = (np.float32(cells * grid.dx) for cells in (NEAR_WALL, FAR_FROM_WALL, beyond))
+    kernels.extend_into_solid(phi, nodes, h, np.float32(1.0 / refine), *walls, other)
     phi, other = other, phi
     redistance(phi, float(spacing), REACH, other)
-    # Smoothed after it has become a distance: flat parts stay where they are and kinks of the eikonal stencil go.
-    for _ in range(smoothing):
+    return phi
+
+
+def smoothed(phi: np.ndarray, passes: int) -> np.ndarray:
+    """For frames, once it is a distance: flat parts stay where they are and kinks of the eikonal stencil go."""
+    other = np.empty_like(phi)
+    for _ in range(passes):
         kernels.smooth(phi, other)
         phi, other = other, phi
     return phi

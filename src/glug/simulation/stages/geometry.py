@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.liquid import fill_hidden, fill_holes, liquid_distance
+from glug.geometry.liquid import BEYOND, FAR_FROM_WALL, fill_hidden, fill_holes, liquid_distance
 from glug.geometry.tracking.sampling import surface_distance
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.transfer import to_cells
@@ -36,7 +36,8 @@ def geometry(context: StepContext) -> None:
     if state.surface is not None:
         phi = surface_distance(state.surface.vertices, state.surface.triangles, grid, solid.distance)
     else:
-        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance)
+        beyond = BEYOND if setting.tension > 0.0 else FAR_FROM_WALL
+        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance, beyond=beyond)
     fill_hidden(phi, solid.hidden)
     if setting.scene.solver.air == "vacuum":
         fill_holes(phi, solid.openness, grid.dx)

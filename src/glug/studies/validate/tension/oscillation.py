@@ -117,6 +117,6 @@ class Moments:
     def growth(self, rate: float) -> float:
         """The rate of sinh(rate t) over theory."""
         t, y = rate * np.array(self.times), np.array(self.values)
-        y = (y - y[0]) / np.abs(y - y[0]).max()
+        y = (y - y[0]) / (y[-1] - y[0])
         p, _ = curve_fit(lambda t, a, s: a * np.sinh(s * t), t, y, p0=[1.0 / math.sinh(t[-1]), 1.0], maxfev=5000)
         return float(abs(p[1]))

@@ -20,6 +20,7 @@ from glug.studies.validate.tension.oscillation import DENSITY, EXPLICIT, GAMMA, 
 
 DEPTH, HEIGHT = 0.5, 0.75  # of the water and of the tank, in wavelengths
 ROOM = 2.0  # half the width of a thread's domain, in radii
+BULGE = 0.02  # amplitude that a thread begins to grow from, in radii; at the left wall, where it is negative a neck
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Thread:
         x = self.number
         return math.sqrt(x * (1 - x * x) * i1(x) / i0(x))
 
-    def grow(self, times: float = 2.0, amplitude: float = 0.02, change: Change = as_it_is) -> float:
+    def grow(self, times: float = 2.0, amplitude: float = BULGE, change: Change = as_it_is) -> float:
         """The rate over theory, over some times of 1 / rate; the amplitude would begin as one in radii."""
         resolution = math.ceil(max(self.length, 2 * ROOM) * self.cells)
         radius = self.length**-1 if self.length > 2 * ROOM else 1 / (2 * ROOM)
