@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from glug.grids.tetrahedra.mesh import around
 from glug.grids.voronoi import kernels_field as kernels
@@ -43,6 +44,8 @@ class VoronoiField:
     vertex: np.ndarray
     face: np.ndarray
     known: np.ndarray  # the vertices that have one
+    gradient: np.ndarray  # (sites, dim, dim) of the linear functions of sites in the liquid
+    inside: np.ndarray  # the sites in the liquid that have such a function
     interpolation: Interpolation = "refined"
 
     @classmethod
@@ -74,6 +77,7 @@ class VoronoiField:
             vertex[hidden] = 0.0
             places = mesh.vertices, vertex, known, mesh.cell_position, linear
             kernels.fit_sites(*vertices_of, *places, site, gradient, found)
+        inside = np.flatnonzero(linear & found)
         for _ in range(PASSES):
             now = np.empty_like(known)
             given = mesh.meeting, mesh.vertices, mesh.cell_position, site, gradient, found, hidden
@@ -86,7 +90,7 @@ class VoronoiField:
             vertex[hidden] -= into[:, None] * behind.outwards
         face = np.empty((len(u), mesh.dim))
         kernels.face_vectors(*mesh.ring, vertex, known, mesh.face_normal, u, used, face)
-        return cls(mesh, site, vertex, face, known, interpolation)
+        return cls(mesh, site, vertex, face, known, gradient, inside, interpolation)
 
     @cached_property
     def _mesh(self) -> tuple:
@@ -101,6 +105,18 @@ class VoronoiField:
         points = np.ascontiguousarray(points, np.float64)
         kernels.sample(points, tuple(self.mesh.bins), self._mesh, field, KINDS[self.interpolation], out)
         return out
+
+    @cached_property
+    def _nearest(self) -> cKDTree:
+        return cKDTree(self.mesh.cell_position[self.inside])
+
+    def one_sided(self, points: np.ndarray, within: np.ndarray) -> np.ndarray:
+        """The velocity (n, dim) [m/s] at points as the liquid has it that is at `within`, whatever else is near."""
+        if len(self.inside) == 0:
+            return self(points)
+        own = self.inside[self._nearest.query(within)[1]]
+        away = points - self.mesh.cell_position[own]
+        return self.site[own] + np.einsum("nab,nb->na", self.gradient[own], away)
 
     def carried(self, points: np.ndarray, dt: float) -> np.ndarray:
         """Points after dt [s], by Ralston's method of third order; backwards where dt is negative."""

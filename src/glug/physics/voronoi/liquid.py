@@ -87,6 +87,7 @@ class VoronoiLiquid:
     cells: EmbeddedCells | None = None  # of the last projection
     opened: np.ndarray = field(default_factory=lambda: np.zeros(0))  # parts of their faces outside solids
     pace: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the surface's parts before their last move
+    swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # [m/s] of the surface's vertices, the same
     stats: SolveStats | None = None
 
     @property
@@ -141,8 +142,11 @@ class VoronoiLiquid:
         s.settle(self.ashore())
         if len(s.triangles) == 0:
             return
-        self.pace = velocities_of_parts(s, self.velocity(s.vertices))
+        facing = self.facing()
+        self.swept = self.at_surface(facing)
+        self.pace = velocities_of_parts(s, self.swept)
         flow = self.velocity.carried(s.vertices, dt) - s.vertices
+        flow[facing] = dt * self.swept[facing]
         if self.solid is None:
             moved = flow + s.smoothing() + s.fairing(FAIRING)
             s.move(moved + s.correction(at=s.vertices + moved))
@@ -159,11 +163,45 @@ class VoronoiLiquid:
         moved = flow + clear[:, None] * (s.smoothing() + s.fairing(FAIRING))
         s.move(moved + s.correction(free, outside(s.vertices + moved, self.solid, s.dx)))
 
+    def facing(self) -> np.ndarray:
+        """Which vertices have another piece of the surface before them, within a cell."""
+        x = self.surface.vertices
+        before = self.elements.meetings(x, x + self.surface.dx * self.normals(), np.arange(len(x)))
+        return before.time < 1.0
+
+    def at_surface(self, facing: np.ndarray) -> np.ndarray:
+        """The velocity of the surface's vertices; those that are `facing` others have that of the liquid behind them.
+
+        Between the faces, the velocity is one and continuous: liquids that come near to each other would slow down
+        before they touch.
+        """
+        assert isinstance(self.velocity, VoronoiField)
+        s = self.surface
+        found = self.velocity(s.vertices)
+        if facing.any():
+            x, inwards, numbers = s.vertices[facing], -s.dx * self.normals()[facing], np.flatnonzero(facing)
+            way = np.minimum(self.elements.meetings(x, x + inwards, numbers).time, 1.0)
+            found[facing] = self.velocity.one_sided(x, x + self.method.placement.inside * way[:, None] * inwards)
+        return found
+
     def brought(self, cells: EmbeddedCells, dt: float) -> np.ndarray:
-        """The velocities of the faces, from where their liquid was, with gravity."""
+        """The velocities of the faces, from where their liquid was, with gravity.
+
+        Those between liquid and air at a surface that faces another have it from their own side.
+        """
         assert isinstance(self.velocity, VoronoiField)
         m = cells.mesh
         vector = self.velocity(self.velocity.carried(m.face_position, -dt))
+        a, b = m.beside
+        first, second = cells.wet[a] & ~cells.wet[b], cells.wet[b] & ~cells.wet[a]
+        element = np.where(first, cells.from_first.element, np.where(second, cells.from_second.element, -1))
+        triangles = self.surface.triangles
+        faced = np.append(self.facing()[triangles].any(axis=1), False)
+        at = np.flatnonzero(faced[element])
+        if len(at):
+            before = -dt * self.swept[triangles[element[at]]].mean(axis=1)
+            site = m.cell_position[np.where(first, a, b)[at]]
+            vector[at] = self.velocity.one_sided(m.face_position[at] + before, site + before)
         if len(self.gravity):
             vector = vector + dt * np.asarray(self.gravity, float)
         return (vector * m.face_normal).sum(axis=1)
@@ -198,7 +236,7 @@ class VoronoiLiquid:
         """
         assert isinstance(self.velocity, VoronoiField)
         s = self.surface
-        missing = self.pace + gained - velocities_of_parts(s, self.velocity(s.vertices))
+        missing = self.pace + gained - velocities_of_parts(s, self.at_surface(self.facing()))
         change = given_back(s, cells, used, self.opened, missing)
         if change.any():
             u = u + change

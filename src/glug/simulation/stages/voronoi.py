@@ -34,8 +34,9 @@ def drain(context: StepContext) -> None:
     for number in np.unique(way[way >= 0]):
         gone = way == number
         context.left[SIDES[number]] = amounts_of(context, gone)
-    surface.drop(way >= 0)
     context.liquid.pace = context.liquid.pace[way < 0]
+    context.liquid.swept = context.liquid.swept[way[surface.part] < 0]
+    surface.drop(way >= 0)
     if not has_liquid(context):
         voronoi.forget(context.state)
 
