@@ -47,29 +47,40 @@ def test_a_dry_solid_holds_no_liquid_and_a_thread_in_a_slot_is_not_full():
     assert (band[8, 12, 6:12] == 1).all()  # filled all around, by too few particles
 
 
+def surface_heights(surface, floor: float, per_side: int, beyond: float) -> np.ndarray:
+    """Of particles below a height `surface` of x in a tank 20 cells wide, in every column, from the floor on."""
+    grid = Grid(1.0, (26, 18, 1), (-3, -3, 0), dim=2)
+    solid = sample_solids(grid, Walls((0.0, floor, -np.inf), (20.0, 12.0, np.inf)), [], 0.0)
+    n = per_side
+    x, y = np.meshgrid((np.arange(20 * n) + 0.5) / n, (np.arange(12 * n) + 0.5) / n, indexing="ij")
+    under = y < surface(x)
+    particles = Particles.empty()
+    place = np.stack([x[under], y[under] + floor, np.full(under.sum(), 0.5)], axis=1)
+    particles.append(place.astype(np.float32), volume=np.float32(n**-2.0))
+    particles.sort(grid)
+    given = particles.position, particles.volume, particles.start, grid, solid.distance
+    phi = liquid_distance(*given, beyond=beyond)[:, :, 0]
+    at = (phi < 0.0).sum(axis=1) - 1  # columns are wet from their lower end up
+    i = np.arange(len(phi))
+    return at - 2.5 + phi[i, at] / (phi[i, at] - phi[i, at + 1]) - floor
+
+
 def test_a_crest_at_a_wall_is_as_high_and_as_curved_as_away_from_it():
     """Particles under 8 + 2 cos(k x), k = 2 pi / 20: within 1.5 cells of the wall the crest rises by 0.22 cells."""
-    grid = Grid(1.0, (26, 18, 1), (-3, -3, 0), dim=2)
-    solid = sample_solids(grid, Walls((0.0, 0.0, -np.inf), (20.0, 12.0, np.inf)), [], 0.0)
 
     def crest(x: np.ndarray) -> np.ndarray:
         return 8.0 + 2.0 * np.cos(2.0 * np.pi / 20.0 * x)
 
-    x, y = np.meshgrid((np.arange(80) + 0.5) / 4, (np.arange(48) + 0.5) / 4, indexing="ij")
-    under = y < crest(x)
-    particles = Particles.empty()
-    place = np.stack([x[under], y[under], np.full(under.sum(), 0.5)], axis=1)
-    particles.append(place.astype(np.float32), volume=np.float32(1.0 / 16.0))
-    particles.sort(grid)
-
-    def heights(beyond: float) -> np.ndarray:
-        given = particles.position, particles.volume, particles.start, grid, solid.distance
-        phi = liquid_distance(*given, beyond=beyond)[:, :, 0]
-        at = (phi < 0.0).sum(axis=1) - 1  # columns are wet from their lower end up
-        i = np.arange(len(phi))
-        return at - 2.5 + phi[i, at] / (phi[i, at] - phi[i, at + 1])
-
     columns = np.arange(26) - 2.5
-    curved, level = (np.abs(heights(beyond) - crest(columns))[2:8].max() for beyond in (BEYOND, FAR_FROM_WALL))
+    curved, level = (
+        np.abs(surface_heights(crest, 0.0, 4, beyond) - crest(columns))[2:8].max() for beyond in (BEYOND, FAR_FROM_WALL)
+    )
     assert curved < 0.08  # in the wall as before it: they meet at a right angle
     assert level > 0.12  # without the second point
+
+
+@pytest.mark.parametrize("floor, depth", [(0.0, 2.5), (0.3, 2.25), (0.1, 2.5)])
+def test_a_shallow_pool_is_flat_at_walls(floor: float, depth: float):
+    """The floor is near both points: what is seen there is its slope, not that of the side wall."""
+    found = surface_heights(lambda x: np.full_like(x, depth), floor, 8, BEYOND)
+    assert np.abs(found[2:9] - found[13]).max() < 0.02  # cells; 0.09 to 0.2 when the floor turned the line

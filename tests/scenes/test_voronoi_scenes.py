@@ -6,6 +6,7 @@ import pytest
 import glug
 from glug.errors import InputError, SceneError
 from glug.geometry.mesh import count_holes
+from glug.simulation import voronoi
 from glug.simulation.run import run_to_folder
 from glug.simulation.simulation import Simulation
 from glug.studies.problems.voronoi import centroid
@@ -262,3 +263,24 @@ def test_a_ball_keeps_its_speed_until_it_meets_the_pool():
     above = particles.position[:, 1] > 0.04
     assert above.any()
     assert np.abs(particles.velocity[above, 1] + 1.0).max() < 0.005
+
+
+def test_a_film_before_a_wall_does_not_take_the_speed_of_the_drop_above_it():
+    """It is thinner than a site's distance from the surface, and has none of its own."""
+    dx = 0.1 / 40
+    film = {"kind": "box", "lower": [0, 0], "upper": [0.1, 0.3 * dx]}
+    ball = {"kind": "sphere", "centre": [0.05, 8.9 * dx], "radius": 8 * dx}
+    scene = {
+        "domain": {"size": [0.1, 0.1], "resolution": 40},
+        "time": {"fps": 4000, "frames": 2},
+        "gravity": [0, 0, 0],
+        "liquids": {"water": {"density": 1000.0, "viscosity": 0.0}},
+        "volumes": [{"liquid": "water", "shape": film}, {"liquid": "water", "shape": ball, "velocity": [0, -1.0]}],
+        "solver": {"mesh": "voronoi"},
+    }
+    simulation = glug.Simulation(scene)
+    liquid = voronoi.liquid_of(simulation.setting, simulation.state)
+    facing = liquid.facing()
+    speed, height = liquid.at_surface(facing)[:, 1], liquid.surface.vertices[:, 1]
+    assert np.abs(speed[facing & (height > 0) & (height < 0.6 * dx)]).max() < 0.1
+    assert np.abs(speed[facing & (height > 0.6 * dx)] + 1.0).max() < 0.1  # the ball has its own

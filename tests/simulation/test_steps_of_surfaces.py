@@ -47,7 +47,7 @@ def test_in_longer_ones_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_steps_that_max_substeps_makes_longer_are_reported() -> None:
     few = pool(0.0, max_substeps=8).step_once()
-    assert any("come to rest" in warning for warning in few.warnings)
+    assert any("comes to rest" in warning for warning in few.warnings)
     assert not pool(0.0).step_once().warnings
 
 

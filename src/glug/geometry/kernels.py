@@ -428,7 +428,9 @@ def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
     value = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
     if beyond <= far or s < -far:
         return value, True
-    a, b, c = leave_wall(nodes, h, beyond, x, y, z)
+    u, v, w = a - x, b - y, c - z  # on along the same line: another wall that is near must not turn it
+    more = (beyond - far) / (h * max(np.sqrt(u * u + v * v + w * w), SLIVER))
+    a, b, c = a + more * u, b + more * v, c + more * w
     if trilinear(nodes, a, b, c) < REACHED * beyond:
         return value, True
     change = trilinear(phi, a / scale - half, b / scale - half, c / scale - half) - value

@@ -340,9 +340,9 @@ def flow(flat, steps, ends, count, point, velocity):
     half, one = np.float32(0.5), np.float32(1.0)
     deep = ends[2] > np.float32(0.0)
     for n in range(count):
-        point[0, n] = min(max(point[0, n], one), ends[0])
-        point[1, n] = min(max(point[1, n], one), ends[1])
-        point[2, n] = min(max(point[2, n], one), ends[2]) if deep else half
+        point[0, n] = min(ends[0], max(one, point[0, n]))  # in this order what is not a number is inside as well
+        point[1, n] = min(ends[1], max(one, point[1, n]))
+        point[2, n] = min(ends[2], max(one, point[2, n])) if deep else half
     for n in range(count):
         velocity[0, n] = seen_from(point[0, n], point[1, n] - half, point[2, n] - half, flat[0], steps[0])
     for n in range(count):

@@ -149,7 +149,9 @@ class Refine(Model):
     vorticity: NonNegative = Field(
         default=0.0, description="|curl u| times the side of a cell within which cells grow [m/s]; 0: any"
     )
-    decay: Positive = Field(default=0.1, description="how long cells stay small for a flow that is gone [s]")
+    decay: Positive = Field(
+        default=0.1, description="time in which what a flow asked for falls to 1/e once it is gone [s]"
+    )
     pixels: NonNegative = Field(default=0.0, description="largest side of a cell in the picture [pixels]; 0: any")
     shapes: tuple[FineShape, ...] = ()
 

@@ -75,6 +75,11 @@ def report(context: StepContext) -> StepStats:
         for name, s in solves.items()
         if not s.converged
     ]
+    if context.dt > context.setting.surface_step * (1.0 + 1e-6) and not context.full:
+        warnings.append(
+            f"a surface comes to rest in steps of at most {context.setting.surface_step:.2g} s, this one takes "
+            f"{context.dt:.2g} s: a larger time.fps or time.max_substeps allows it"
+        )
     unmet = max((s.imbalance for s in solves.values()), default=0.0)
     if unmet > UNMET:
         warnings.append(f"closed liquid is compressed: {unmet:.1e} of the divergence stays (least squares)")

@@ -111,12 +111,17 @@ class VoronoiField:
         return cKDTree(self.mesh.cell_position[self.inside])
 
     def one_sided(self, points: np.ndarray, within: np.ndarray) -> np.ndarray:
-        """The velocity (n, dim) [m/s] at points as the liquid has it that is at `within`, whatever else is near."""
+        """The velocity (n, dim) [m/s] at points as the liquid has it that is at `within`, whatever else is near.
+
+        A film too thin for a site of its own has the velocity of the field: the nearest site is another liquid's.
+        """
         if len(self.inside) == 0:
             return self(points)
-        own = self.inside[self._nearest.query(within)[1]]
+        far, nearest = self._nearest.query(within)
+        own = self.inside[nearest]
         away = points - self.mesh.cell_position[own]
-        return self.site[own] + np.einsum("nab,nb->na", self.gradient[own], away)
+        sided = self.site[own] + np.einsum("nab,nb->na", self.gradient[own], away)
+        return np.where((far < 0.5 * np.median(self.mesh.distance))[:, None], sided, self(points))
 
     def carried(self, points: np.ndarray, dt: float) -> np.ndarray:
         """Points after dt [s], by Ralston's method of third order; backwards where dt is negative."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CALM_SHARE = 1.25  # by so much more must cells be let grow before particles in them are merged
 NEVER = 1e-30  # m/s: what a criterion that is off is never below
+LEAST = 1e-30  # [m/s]: a smaller limit is none that single precision holds
 Asked = list[np.ndarray]  # keys of cells, level by level
 
 
@@ -107,7 +108,7 @@ def remember(setting: Setting, step: StepTree, p: Particles, dt: float) -> None:
         return
     refine, tree = setting.scene.refine, step.tree
     p.detail *= np.float32(math.exp(-dt / refine.decay))
-    limits = (np.float32(x if x > 0.0 else 1.0 / NEVER) for x in (refine.bend, refine.vorticity))
+    limits = (np.float32(max(x, LEAST) if x > 0.0 else 1.0 / NEVER) for x in (refine.bend, refine.vorticity))
     kernels_detail.raise_detail(
         tree.level, step.wet, p.start, step.lattice.near, step.u, np.float32(setting.dx), *limits, p.detail
     )

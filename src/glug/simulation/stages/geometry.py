@@ -33,10 +33,10 @@ def geometry(context: StepContext) -> None:
     setting, state, grid = context.setting, context.state, context.grid
     p = state.particles
     solid = setting.solid_field(grid, state.time, state.bodies)
+    beyond = BEYOND if setting.tension > 0.0 else FAR_FROM_WALL
     if state.surface is not None:
         phi = surface_distance(state.surface.vertices, state.surface.triangles, grid, solid.distance)
     else:
-        beyond = BEYOND if setting.tension > 0.0 else FAR_FROM_WALL
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance, beyond=beyond)
     fill_hidden(phi, solid.hidden)
     if setting.scene.solver.air == "vacuum":
@@ -45,7 +45,7 @@ def geometry(context: StepContext) -> None:
     context.held = setting.held_field(grid, state.time, state.bodies)
     context.fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
     context.bodies = bodies_now(context)
-    context.liquids = {n: distance_of(n, p, grid, solid) for n in setting.other_densities}
+    context.liquids = {n: distance_of(n, p, grid, solid, beyond) for n in setting.other_densities}
     ratios = [setting.density_ratios[n] for n in context.liquids]
     context.mobility = mobility_of(list(context.liquids.values()), ratios, grid, phi) if ratios else None
     context.freed = None if solid.separating is None else freed_before(grid, state.freed)

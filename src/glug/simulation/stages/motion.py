@@ -39,7 +39,6 @@ def time_step(context: StepContext) -> None:
     for longest, wants, more in (
         (setting.capillary_step, "surface tension wants", lifts),
         (setting.longest_step, "bodies in viscous liquid want", ""),
-        (setting.surface_step, "a surface that is to come to rest wants", ""),
     ):
         if context.dt > longest * (1.0 + 1e-6):
             context.warnings.append(

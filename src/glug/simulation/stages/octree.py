@@ -57,6 +57,9 @@ def fit(setting: Setting, p: Particles, step: StepTree) -> None:
     """Split the particles that are too large for their leaves; parts stay inside the walls."""
     if not np.isfinite(p.volume).all():
         raise SolverError("the volume of a particle is not a number")
+    largest = level_of(p.volume, setting.particle_volume).max(initial=0)
+    if largest > setting.scene.refine.levels:  # a level above the coarsest leaves: none was made that large
+        raise SolverError("a particle is larger than the largest cell")
     for _ in range(MOST_LEVELS):  # each round takes a level from them
         level = level_of(p.volume, setting.particle_volume)
         some = np.flatnonzero(level > 0)

@@ -143,15 +143,23 @@ def liquid_faces(context: StepContext) -> Staggered:
     Faces in open sources have the sources' velocity, those that are half inside as well: mouths are sharp on the grid.
     """
     found = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
-    held, first = context.held, len(context.setting.solids)
     for a in context.grid.axes:
-        known_faces(a, context.wet, held.area[a], OPEN, found[a])
-        if held is not context.solid:
-            assert held.owner is not None and held.velocity is not None
-            mine = (held.owner[a] >= first) & (held.area[a] <= HALF)
-            found[a][mine] = 0
-            np.copyto(context.velocity[a], held.velocity[a], where=mine)
+        known_faces(a, context.wet, context.held.area[a], OPEN, found[a])
+    for known, mine in zip(found, hold_mouths(context)):
+        known[mine] = 0
     return found
+
+
+def hold_mouths(context: StepContext) -> list[np.ndarray]:
+    """Give the faces that are half in an open source or more its velocity; where these are, for every axis."""
+    held, first = context.held, len(context.setting.solids)
+    if held is context.solid:
+        return []
+    assert held.owner is not None and held.velocity is not None
+    mouths = [(o >= first) & (a <= HALF) for o, a in zip(held.owner, held.area)]
+    for u, of_source, mine in zip(context.velocity, held.velocity, mouths):
+        np.copyto(u, of_source, where=mine)
+    return mouths
 
 
 def conform(context: StepContext) -> None:
@@ -164,6 +172,7 @@ def conform(context: StepContext) -> None:
     limits = SolveLimits(CONFORMED, setting.scene.solver.max_iterations, NOISE * fastest(context.velocity))
     solver = pressure_solver(setting)
     _, context.solves["conform"] = context.problem.project(context.velocity, limits, solver=solver)
+    hold_mouths(context)
     continue_velocity(context)
 
 

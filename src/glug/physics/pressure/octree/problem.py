@@ -127,7 +127,9 @@ class OctreePressure:
             stats = replace(stats, residual=left / size if size > 0.0 else 0.0)
             if left <= limits.tolerance * max(size, limits.floor) or not found.converged:
                 break
-            reached = min(found.residual / wished.tolerance, 1.0)  # a solve may have gone further than it was to
+            reached = min(
+                max(found.residual / wished.tolerance, 1e-3), 1.0
+            )  # a solve may have gone further than it was to
             wished = wished.scaled(0.5 * reached * limits.tolerance * size / left)
         assert stats is not None
         return x[0][0, 0], stats
