@@ -31,7 +31,7 @@ def check(wave: Wave, seconds: float, frequency: float) -> None:
     assert found.frequency() == pytest.approx(1.0, abs=frequency)
     assert found.sunk() < 0.05  # cells
     nominal = 4 if wave.dim == 2 else 8
-    assert found.most <= 2 * nominal
+    assert found.most <= 2 * nominal + 1  # the twin of a particle that was split in the cell beside
     assert found.thinnest > 0.5 and found.fullest < 1.5
 
 

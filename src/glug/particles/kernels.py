@@ -16,6 +16,7 @@ from glug.jit import kernel, prange
 SLAB = 2  # cells along x per slab of `to_grid`: slabs of one colour never touch the same face
 # Ralston's third-order Runge-Kutta method: how far ahead its three velocities are taken, and their shares in a step.
 AHEAD, SHARES = np.array([0.0, 0.5, 0.75], np.float32), np.array([2 / 9, 3 / 9, 4 / 9], np.float32)
+STILL_THERE = np.float32(1.0 - 1e-3)  # of a step: less is not yet all of its parts
 BUNCH = 256  # particles that are moved together: what is known of them stays in the cache
 
 
@@ -352,20 +353,22 @@ def flow(flat, steps, ends, count, point, velocity):
 
 
 @kernel(inline=True)
-def fastest(count, velocity):
-    """The largest component."""
-    most = np.float32(0.0)
-    for a in range(3):
-        for n in range(count):
-            most = max(most, abs(velocity[a, n]))
-    return most
+def take_parts(count, velocity, most, s):
+    """Divide the steps `s` into one part per cell that they cross, `most` at the most; the largest number of parts."""
+    largest = np.int64(1)
+    for n in range(count):
+        fastest = max(abs(velocity[0, n]), max(abs(velocity[1, n]), abs(velocity[2, n])))
+        parts = min(1 + int(min(np.float32(most), s[n] * fastest)), most)
+        s[n] /= np.float32(parts)
+        largest = max(largest, parts)
+    return largest
 
 
 @kernel(parallel=True)
 def advect(position, corner, inverse, u, v, w, dt, most):
     """Move particles through the velocity field by Ralston's third-order Runge-Kutta method.
 
-    A bunch of neighbours takes one step per cell that its fastest crosses, `most` at the most.
+    A particle takes one step per cell that it crosses, `most` at the most; a bunch goes on until its fastest is there.
     """
     total, one = position.shape[0], np.float32(1.0)
     flat_u, flat_v, flat_w = u.reshape(-1), v.reshape(-1), w.reshape(-1)
@@ -380,25 +383,26 @@ def advect(position, corner, inverse, u, v, w, dt, most):
         for a in range(3):
             for n in range(size):
                 begin[a, n] = start[a, n] = (position[first + np.int64(n), a] - corner[a]) * inverse
-        s, parts, part = dt * inverse, 1, 0
+        s, parts, part = np.full(BUNCH, dt * inverse, np.float32), np.int64(1), np.int64(0)
         while part < parts:
             mean[:] = np.float32(0.0)
             for stage in range(3):
-                ahead, share = s * AHEAD[stage], SHARES[stage]
+                ahead, share = AHEAD[stage], SHARES[stage]
                 for a in range(3):
                     for n in range(size):
-                        place[a, n] = start[a, n] + ahead * velocity[a, n]
+                        place[a, n] = start[a, n] + ahead * s[n] * velocity[a, n]
                 flow(flat, steps, ends, size, place, velocity)
                 for a in range(3):
                     for n in range(size):
                         mean[a, n] += share * velocity[a, n]
                 if part == 0 and stage == 0:
-                    parts = min(1 + int(s * fastest(size, velocity)), most)
-                    s /= np.float32(parts)
+                    parts = take_parts(size, velocity, most, s)
             for a in range(3):
                 for n in range(size):
-                    start[a, n] += s * mean[a, n]
+                    start[a, n] += s[n] * mean[a, n]
             part += 1
+            for n in range(size):  # those that are there wait
+                s[n] = s[n] if np.float32(part) * s[n] < dt * inverse * STILL_THERE else np.float32(0.0)
         for a in range(3):
             for n in range(size):
                 position[first + np.int64(n), a] += (start[a, n] - begin[a, n]) / inverse

@@ -155,33 +155,33 @@ def gradient(distance: Distance, points: np.ndarray, step: float, dim: int) -> n
     return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-30)
 
 
-def limit_per_cell(
-    particles: Particles,
-    grid: Grid,
-    band: np.ndarray,
-    least: int,
-    most: int,
-    whole: float,
-    seed: int,
-    heaviest: float = HEAVIEST,
-) -> bool:
-    """Merge particles in cells with more than `most`, split one in cells inside the liquid with fewer than `least`.
+@dataclass(frozen=True)
+class Limits:
+    """How many particles a cell may have, and how heavy they may be, in whole ones."""
 
-    Volume, momentum and heat are kept, and no particle becomes much heavier (`heaviest`) or lighter than `whole`, the
-    volume of a whole part: one that took in all that is pressed into a corner would hold it there. The particles are
+    least: int
+    most: int
+    heaviest: float = HEAVIEST
+
+
+def limit_per_cell(p: Particles, grid: Grid, band: np.ndarray, limits: Limits, whole: float, seed: int) -> bool:
+    """Merge particles in cells with more than the most, split one in cells inside the liquid with fewer than the least.
+
+    Volume, momentum and heat are kept, and no particle becomes much heavier or lighter than `whole`, the volume
+    of a whole part: one that took in all that is pressed into a corner would hold it there. The particles are
     sorted; absorbed ones stay with no volume and new ones come last, both until the next sort. `band` is 2 in cells
     that occupied cells surround. Returns whether there are any.
     """
-    p = particles
     room = len(p) // 2 + 1
     kept, absorbed, share = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
-    merged = kernels.crowded_pairs(p.volume, p.start, band, most, np.float32(heaviest * whole), kept, absorbed, share)
+    heaviest = np.float32(limits.heaviest * whole)
+    merged = kernels.crowded_pairs(p.volume, p.start, band, limits.most, heaviest, kept, absorbed, share)
     if merged:
         for name, values in p.attributes.items():
             if name != "volume" and name not in p.INTEGERS:
                 kernels.blend_pairs(values, kept[:merged], absorbed[:merged], share[:merged])
     found = np.empty(band.size, np.int32)
-    count = kernels.sparse_cells(p.start, band, least, found)
+    count = kernels.sparse_cells(p.start, band, limits.least, found)
     split = _split(p, grid, found[:count], 2.0 * LIGHTEST * whole, seed) if count else 0
     return bool(merged or split)
 
@@ -211,7 +211,7 @@ def fill_up(particles: Particles, grid: Grid, cells: np.ndarray, least: int, see
 
 
 def _split(p: Particles, grid: Grid, cells: np.ndarray, least: float, seed: int) -> int:
-    """Halve the heaviest particle of each cell that has `least`: twins on opposite sides in it, at most dx / 4 away."""
+    """Halve the heaviest particle of each cell that has `least`: twins on opposite sides, at most dx / 4 away."""
     parents = _heaviest(p, cells)
     parents = parents[p.volume[parents, 0] >= least]
     p.volume[parents] *= 0.5
@@ -219,10 +219,7 @@ def _split(p: Particles, grid: Grid, cells: np.ndarray, least: float, seed: int)
     jitter = np.stack([hashed(p.id[parents].repeat(3, axis=1), 3 * seed + a) for a in range(3)], axis=1) - 0.5
     if grid.dim == 2:
         jitter[:, 2] = 0.0
-    # Beyond its cell a twin could crowd the next one.
-    within = (p.position[parents] - grid.corner) / grid.dx % 1.0
-    room = 0.99 * np.minimum(within, 1.0 - within)
-    apart = (grid.dx * np.clip(0.5 * jitter, -room, room)).astype(np.float32)
+    apart = (0.5 * grid.dx * jitter).astype(np.float32)
     position = p.position[parents] + apart
     p.position[parents] -= apart  # the centre of mass stays
     p.append(position, **values)

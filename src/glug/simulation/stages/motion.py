@@ -10,7 +10,7 @@ from glug.geometry.liquid import band_of
 from glug.geometry.solids.field import SolidField
 from glug.grids.connected import open_cells
 from glug.grids.regular import Grid
-from glug.particles.seeding import HEAVIEST, fill_up, limit_per_cell
+from glug.particles.seeding import HEAVIEST, Limits, fill_up, limit_per_cell
 from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics import heat as heat_exchange
@@ -109,7 +109,7 @@ def reseed(context: StepContext) -> None:
     else:
         least, most, heaviest = max(2, math.ceil(LEAST_PER_CELL * nominal)), int(MOST_PER_CELL * nominal), HEAVIEST
     inside = band_of(p.start, grid, solid.distance, 1)
-    if limit_per_cell(p, grid, inside, least, most, setting.particle_volume, seed, heaviest):
+    if limit_per_cell(p, grid, inside, Limits(least, most, heaviest), setting.particle_volume, seed):
         p.sort(grid)
 
 

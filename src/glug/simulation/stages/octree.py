@@ -19,7 +19,7 @@ from glug.grids.octree.linear.lattice import WALL
 from glug.grids.regular import CENTRE
 from glug.particles.leaves import sort_by_leaf
 from glug.particles.levels import MOST_LEVELS, level_of, merge, split
-from glug.particles.seeding import limit_per_cell
+from glug.particles.seeding import Limits, limit_per_cell
 from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics.pressure.kernels import closed_flux
@@ -91,7 +91,7 @@ def reseed(context: StepContext) -> None:
         brick.give(band_of(start, brick.grid, brick.closed(brick.solid(setting, state.time)), 1), band)
     most = int(MOST_PER_CELL * setting.per_cell)
     whole, seed = setting.particle_volume, setting.scene.seed + state.step
-    if limit_per_cell(p, lattice(setting), band, least, most, whole, seed):
+    if limit_per_cell(p, lattice(setting), band, Limits(least, most), whole, seed):
         stay_inside(setting, p.position)
         sort_by_leaf(p, step.tree, step.place)
 
