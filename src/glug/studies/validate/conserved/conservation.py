@@ -37,7 +37,13 @@ WAVES: Mapping[str, Wave] = {
     **{f"wave-{t}-{f}": Wave(WAVE_CELLS, fps=f, transfer=t) for f in (24, 60, 120, 480) for t in ("flip", "apic")},
     **{f"wave-{t}-cfl-0.2": Wave(WAVE_CELLS, fps=24, cfl=0.2, transfer=t) for t in ("flip", "apic")},
     **{f"wave-{t}-cfl-4.0": Wave(WAVE_CELLS, fps=4, cfl=4.0, transfer=t) for t in ("flip", "apic")},  # so that it binds
-    **{f"wave-3d-{t}-{f}": Wave(WAVE_CELLS, fps=f, transfer=t, dim=3) for f in (60, 480) for t in ("flip", "apic")},
+    **{
+        f"wave-3d-{t}-{f}": Wave(WAVE_CELLS, fps=f, transfer=t, dim=3)
+        for f in (24, 60, 120, 480)
+        for t in ("flip", "apic")
+    },
+    **{f"wave-3d-{t}-cfl-0.2": Wave(WAVE_CELLS, fps=24, cfl=0.2, transfer=t, dim=3) for t in ("flip", "apic")},
+    **{f"wave-3d-{t}-cfl-4.0": Wave(WAVE_CELLS, fps=4, cfl=4.0, transfer=t, dim=3) for t in ("flip", "apic")},
     "wave-uneven": Wave(WAVE_CELLS, fps=24, transfer="apic", even=False),
     "wave-no-correction": Wave(WAVE_CELLS, fps=24, transfer="apic", volume_correction=0.0),
 }
