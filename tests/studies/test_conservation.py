@@ -124,10 +124,9 @@ def test_balls_that_collide_keep_their_momenta_on_a_fine_grid(transfer: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("reynolds, error", [(100, 0.07), (400, 0.09)])
 def test_a_box_under_a_lid_turns_nearly_as_fast_as_published_and_stays_full(reynolds: int, error: float) -> None:
-    box = Box(32, reynolds)
-    simulation, (fewest, most) = box.run(SECONDS[reynolds])
-    assert box.smallest(simulation) == pytest.approx(GHIA[reynolds], rel=error)
-    assert fewest >= 0.5 and most <= 1.5
+    found = Box(32, reynolds).run(SECONDS[reynolds])
+    assert found.smallest() == pytest.approx(GHIA[reynolds], rel=error)
+    assert found.fewest >= 0.5 and found.most <= 1.5
 
 
 # Rows

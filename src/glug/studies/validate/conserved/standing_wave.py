@@ -7,8 +7,8 @@ To first order in its amplitude a the wave of wavelength 2 L in water of depth h
 and the energy g a^2 L / 4 for every unit of density and width, which the particles begin with as motion. Nothing gives
 it more. The potential energy is that of the present amplitude, from the first moment of the liquid with cos(k x): the
 mean height of all particles would be no measure, since a hundredth of a cell of it has more than the wave. Velocities
-are half a step ahead of places, so it is the product of the amplitudes at a step's begin and end: what leapfrog keeps of
-an oscillation exactly, at any step. What collapses shows in the kinetic energy, which counts all motion.
+are half a step ahead of places, so it is the product of the amplitudes at a step's begin and end: leapfrog keeps that
+sum of an oscillation exactly, at any step. What collapses shows in the kinetic energy, which counts all motion.
 """
 
 from __future__ import annotations
