@@ -194,3 +194,55 @@ def test_cell_means_are_means_over_the_particles_of_a_cell():
     expected = np.full(grid.shape, -1.0)
     expected[0, 0, 0], expected[2, 1, 1] = 20.0, 50.0
     assert np.array_equal(means, expected)
+
+
+# -- faces beside a surface ---------------------------------------------------------------------------------
+
+
+def below_a_surface(grid: Grid, A: np.ndarray, b: np.ndarray) -> tuple[Particles, np.ndarray]:
+    """Particles that move as A x + b, all below the middle of the grid and sorted; 1 in the cells below it."""
+    particles = scattered(grid, affine=False)
+    cell = (particles.position[:, 1] - grid.corner[1]) / grid.dx
+    particles.keep(cell < 0.5 * grid.shape[1])
+    particles.sort(grid)
+    particles.velocity[:] = particles.position @ A.T + b
+    below = np.zeros(grid.shape, np.uint8)
+    below[:, : grid.shape[1] // 2] = 1
+    return particles, below
+
+
+def missed_beside_a_surface(grid: Grid, near: bool) -> float:
+    """The mean error of v on the faces of the surface, over the change of v across a cell."""
+    A, b = np.zeros((3, 3)), np.zeros(3)
+    A[1, 1] = 1.0
+    particles, below = below_a_surface(grid, A, b)
+    velocity, reached = transfer.to_grid(particles, grid, VOLUME, near=below if near else None)
+    inner = (slice(3, -3), grid.shape[1] // 2, slice(3, -3) if grid.dim == 3 else slice(None))
+    assert (reached[1][inner] > 0).all()
+    return float((velocity[1] - on_faces(grid, A, b)[1])[inner].mean() / grid.dx)
+
+
+@GRIDS
+def test_faces_of_a_surface_have_the_velocity_of_their_own_place(grid):
+    """Their particles are a third of a cell below them, on average: of that a ninth and a share of it are left."""
+    assert abs(missed_beside_a_surface(grid, near=True)) < 0.08
+
+
+@GRIDS
+def test_without_slopes_faces_of_a_surface_have_the_velocity_below_them(grid):
+    """Negative control."""
+    assert missed_beside_a_surface(grid, near=False) == pytest.approx(-1 / 3, abs=0.05)
+
+
+@GRIDS
+def test_slopes_keep_the_momentum_of_the_grid(grid):
+    """What they add to one face of a particle they take from another."""
+    particles, below = below_a_surface(grid, *gradient(grid))
+    slopes, p = grid.staggered(), particles
+    velocity, _ = transfer.to_grid(p, grid, VOLUME)
+    place = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
+    kernels.slopes_to_grid(p.position, p.volume, p.start, below, *place, *velocity, *slopes)
+    for a in grid.axes:
+        size = np.abs(slopes[a]).sum(dtype=np.float64)
+        assert size > 0.1
+        assert abs(slopes[a].sum(dtype=np.float64)) < 1e-6 * size

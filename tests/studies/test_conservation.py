@@ -39,6 +39,21 @@ def test_a_standing_wave_keeps_its_frequency_and_makes_no_voids() -> None:
     check(Wave(24, fps=60.0), 3.8, 0.02)  # three periods; 24 cells see the surface to 1%
 
 
+COARSE = Wave(32, fps=48.0, seed=1)  # its surface is a third of a cell high
+
+
+def test_a_wave_lower_than_a_cell_gains_no_energy() -> None:
+    found = watch(COARSE, 20.0)
+    assert found.energy() < 1.05 and found.motion() < 1.05
+    assert found.left() > 0.9
+
+
+def test_it_does_where_faces_beside_the_surface_see_the_velocity_below_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    monkeypatch.setattr("glug.simulation.stages.transfer.BESIDE_AIR", -1e9)
+    assert watch(COARSE, 20.0).energy() > 1.1
+
+
 @pytest.mark.slow
 @TRANSFERS
 @pytest.mark.parametrize("fps, seconds", [(24.0, 60.0), (120.0, 60.0), (480.0, 20.0)])
@@ -69,8 +84,9 @@ def test_without_volume_correction_voids_open_and_collapse() -> None:
 # Honey in free space
 
 
-def test_a_ball_that_turns_keeps_its_angular_momentum_and_shape() -> None:
-    found = Ball(16, steps_per_turn=12).turned(1.0)
+@TRANSFERS
+def test_a_ball_that_turns_keeps_its_angular_momentum_and_shape(transfer: str) -> None:
+    found = Ball(16, transfer=transfer, steps_per_turn=12).turned(1.0)
     assert found.angular == pytest.approx(1.0, abs=1e-3)
     assert found.tilt < 0.1
     assert found.shape < 0.5
@@ -94,8 +110,9 @@ def test_a_ball_keeps_its_angular_momentum_over_ten_turns(viscosity: float, spre
     assert found.shape < 0.5
 
 
-def test_balls_that_collide_keep_their_momenta_and_path() -> None:
-    found = Collision(24, fps=30.0).collided(0.5)
+@TRANSFERS
+def test_balls_that_collide_keep_their_momenta_and_path(transfer: str) -> None:
+    found = Collision(24, transfer=transfer, fps=30.0).collided(0.5)
     assert found.momentum < 1e-3
     assert found.angular < 0.01
     assert found.centre < 0.05

@@ -200,16 +200,11 @@ def to_cells(position, value, start, shape, corner, inverse, out):
 
 @kernel(parallel=True)
 def normalise(field, weight, least):
-    """field /= weight where weight > least, else zero; weight becomes 1 or 0."""
+    """field /= weight where weight > least, else zero."""
     values, weights = field.reshape(-1), weight.reshape(-1)
     for n in prange(values.size):
         m = weights[n]
-        if m > least:
-            values[n] /= m
-            weights[n] = np.float32(1.0)
-        else:
-            values[n] = np.float32(0.0)
-            weights[n] = np.float32(0.0)
+        values[n] = values[n] / m if m > least else np.float32(0.0)
 
 
 @kernel(parallel=True)
@@ -289,6 +284,61 @@ def to_particles_apic(position, velocity, affine, corner, inverse, u, v, w):
         velocity[n, 0], affine[n, 0], affine[n, 1], affine[n, 2] = affine_row(u, x, y - half, z - half)
         velocity[n, 1], affine[n, 3], affine[n, 4], affine[n, 5] = affine_row(v, x - half, y, z - half)
         velocity[n, 2], affine[n, 6], affine[n, 7], affine[n, 8] = affine_row(w, x - half, y - half, z)
+
+
+@kernel(inline=True)
+def scatter_slope(x, y, z, ax, ay, az, mass, field):
+    """Add mass times a . (sample - particle) to the samples around a particle at (x, y, z): nothing in the sum."""
+    one = np.float32(1.0)
+    i, j, k = int(x), int(y), int(z)  # signed: the processor has no way from unsigned integers to floats
+    fx, fy, fz = x - np.float32(i), y - np.float32(j), z - np.float32(k)
+    i, j, k = np.uint64(i), np.uint64(j), np.uint64(k)
+    k1 = min(k + ONE, np.uint64(field.shape[2] - 1))
+    for a in range(2):
+        mx, vx = (mass * fx, ax * (one - fx)) if a else (mass * (one - fx), -ax * fx)
+        for b in range(2):
+            m, value = (mx * fy, vx + ay * (one - fy)) if b else (mx * (one - fy), vx - ay * fy)
+            p, q = i + np.uint64(a), j + np.uint64(b)
+            field[p, q, k] += m * (one - fz) * (value - az * fz)
+            field[p, q, k1] += m * fz * (value + az * (one - fz))
+
+
+@kernel(parallel=True)
+def slopes_to_grid(position, mass, start, near, corner, inverse, u, v, w, du, dv, dw):
+    """Scatter mass times what u, v, w differ by between faces and the particles of cells `near`, by slabs."""
+    ni, nj, nk = near.shape
+    half = np.float32(0.5)
+    flags = near.reshape(-1)
+    slabs = (ni + SLAB - 1) // SLAB
+    for colour in range(2):
+        count = (slabs + 1 - colour) // 2
+        for s in prange(count):
+            first, last = slab_of(np.int64(s), count, colour, ni)
+            for c in range(first * nj * nk, last * nj * nk):
+                if flags[c] == 0:
+                    continue
+                for n in range(start[c], start[c + 1]):
+                    x = (position[n, 0] - corner[0]) * inverse
+                    y = (position[n, 1] - corner[1]) * inverse
+                    z = (position[n, 2] - corner[2]) * inverse
+                    m = mass[n, 0]
+                    _, a, b, d = affine_row(u, x, y - half, z - half)
+                    scatter_slope(x, y - half, z - half, a, b, d, m, du)
+                    _, a, b, d = affine_row(v, x - half, y, z - half)
+                    scatter_slope(x - half, y, z - half, a, b, d, m, dv)
+                    if nk > 1:
+                        _, a, b, d = affine_row(w, x - half, y - half, z)
+                        scatter_slope(x - half, y - half, z, a, b, d, m, dw)
+
+
+@kernel(parallel=True)
+def add_weighed(field, weight, least, change):
+    """change = field + change / weight where weight > least, else field."""
+    for i in prange(field.shape[0]):
+        for j in range(field.shape[1]):
+            for k in range(field.shape[2]):
+                m = weight[i, j, k]
+                change[i, j, k] = field[i, j, k] + (change[i, j, k] / m if m > least else np.float32(0.0))
 
 
 @kernel(parallel=True)

@@ -7,6 +7,7 @@ from glug.particles import kernels
 from glug.particles.storage import Particles
 
 LEAST_WEIGHT = 1e-3  # of a nominal particle: below it a face counts as not reached
+ROUNDS_OF_SLOPES = 2  # a third one damps waves by a hundredth of their energy a period
 
 
 def _corner_and_inverse(grid: Grid) -> tuple[np.ndarray, np.float32]:
@@ -14,15 +15,20 @@ def _corner_and_inverse(grid: Grid) -> tuple[np.ndarray, np.float32]:
 
 
 def to_grid(
-    particles: Particles, grid: Grid, nominal_volume: float, mass: np.ndarray | None = None
+    particles: Particles,
+    grid: Grid,
+    nominal_volume: float,
+    mass: np.ndarray | None = None,
+    near: np.ndarray | None = None,
 ) -> tuple[Staggered, Staggered]:
     """Face velocities, and 1 where particles reach a face, else 0.
 
-    `mass` (n, 1) weighs the particles where their densities differ; their volume does where it is None.
+    `mass` (n, 1) weighs the particles where their densities differ; their volume does where it is None. `near` (uint8)
+    are the cells beside a surface, where `add_slopes` mends what faces see.
     """
     velocity, weight = grid.staggered(), grid.staggered()
     corner, inverse = _corner_and_inverse(grid)
-    p = particles
+    p, least = particles, np.float32(LEAST_WEIGHT * nominal_volume)
     kernels.to_grid(
         p.position,
         p.velocity,
@@ -36,9 +42,37 @@ def to_grid(
         *weight,
     )
     for u, m in zip(velocity, weight):
-        kernels.normalise(u, m, np.float32(LEAST_WEIGHT * nominal_volume))
-    reached = tuple((m > 0).view(np.uint8) for m in weight)  # a quarter of the memory, kept all step
+        kernels.normalise(u, m, least)
+    if near is not None:
+        given = p.position, p.volume if mass is None else mass, p.start
+        velocity = add_slopes(velocity, weight, least, grid, near, *given)
+    reached = tuple((m > least).view(np.uint8) for m in weight)  # a quarter of the memory, kept all step
     return velocity, (reached[0], reached[1], reached[2])
+
+
+def add_slopes(
+    velocity: Staggered,
+    weight: Staggered,
+    least: np.float32,
+    grid: Grid,
+    near: np.ndarray,
+    position: np.ndarray,
+    mass: np.ndarray,
+    start: np.ndarray,
+) -> Staggered:
+    """Velocities of faces beside a surface, from particles that lie on one side of them only.
+
+    The mean over such particles is the velocity of their own mean place, farther inside. With the gradient at the
+    particles of cells `near`, taken from the faces, it is carried to the face; the next round knows it better.
+    """
+    changed = velocity
+    for _ in range(ROUNDS_OF_SLOPES):
+        slopes = grid.staggered()
+        kernels.slopes_to_grid(position, mass, start, near, *_corner_and_inverse(grid), *changed, *slopes)
+        for u, m, slope in zip(velocity, weight, slopes):
+            kernels.add_weighed(u, m, least, slope)
+        changed = slopes
+    return changed
 
 
 def to_particles_flip(particles: Particles, grid: Grid, velocity: Staggered, before: Staggered, ratio: float) -> None:

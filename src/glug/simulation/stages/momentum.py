@@ -15,7 +15,7 @@ import numpy as np
 from glug.geometry.liquid import band_of
 from glug.grids.connected import label_parts
 from glug.particles import kernels_momenta
-from glug.particles.momenta import Groups, Momenta, momenta_of_flow, set_momenta
+from glug.particles.momenta import Groups, Momenta, momenta_of, momenta_of_flow, set_momenta
 from glug.simulation.context import StepContext
 from glug.simulation.stages.transfer import fastest, masses
 
@@ -32,15 +32,29 @@ class FreeFlight:
 def weigh(context: StepContext) -> None:
     """Find the liquid in free flight, with forces and before any solve."""
     context.flight = None
-    setting, state, grid = context.setting, context.state, context.grid
+    setting, state = context.setting, context.state
     if setting.air_has_pressure or (setting.stokes and setting.scene.sources):
         return  # air flows, inlets push; a bubble presses alike on all sides of what it surrounds
     groups = flying(context)
     if groups is not None:
         particles, given = state.particles, masses(context.setting, state.particles)
         mass = particles.volume if given is None else given
-        begin = momenta_of_flow(particles, mass, grid, groups, context.velocity)
-        context.flight = FreeFlight(groups, mass, begin)
+        context.flight = FreeFlight(groups, mass, with_forces(context, mass, groups))
+
+
+def with_forces(context: StepContext, mass: np.ndarray, groups: Groups) -> Momenta:
+    """The momenta of groups of particles, and what forces have added on the faces.
+
+    FLIP's particles know more than the faces, and faces beside a surface more than the particles there (`add_slopes`).
+    """
+    particles, grid = context.state.particles, context.grid
+    pushed = momenta_of_flow(particles, mass, grid, groups, context.velocity)
+    if context.before is None:
+        return pushed
+    own = momenta_of(particles, mass, grid, groups)
+    brought = momenta_of_flow(particles, mass, grid, groups, context.before)
+    momentum = own.momentum + pushed.momentum - brought.momentum
+    return replace(own, momentum=momentum, angular=own.angular + pushed.angular - brought.angular)
 
 
 def flying(context: StepContext) -> Groups | None:

@@ -35,15 +35,15 @@ NEARLY = 0.9  # of all that fractions take for open: with less a box is not full
 def time_step(context: StepContext) -> None:
     """How long the step takes."""
     context.dt = choose_time_step(context.setting, context.state)
-    setting, lifts = context.setting, ', solver.tension = "implicit" lifts it'
-    for longest, wants, more in (
-        (setting.capillary_step, "surface tension wants", lifts),
-        (setting.longest_step, "bodies in viscous liquid want", ""),
+    setting = context.setting
+    for longest, wants, lifts in (
+        (setting.capillary_step, "surface tension wants", 'solver.tension = "implicit"'),
+        (setting.longest_step, "bodies in viscous liquid want", 'solver.coupling = "stokes" in 3D'),
     ):
         if context.dt > longest * (1.0 + 1e-6):
             context.warnings.append(
                 f"{wants} steps of at most {longest:.2g} s, this one takes {context.dt:.2g} s: "
-                f"a larger time.fps or time.max_substeps allows it{more}"
+                f"a larger time.fps or time.max_substeps allows it, {lifts} lifts it"
             )
 
 

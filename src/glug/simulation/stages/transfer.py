@@ -18,16 +18,24 @@ from glug.simulation.setting import Setting
 from glug.simulation.stages.paths import UNSEEN, ahead, pushed_again, remembered
 from glug.solvers.cg import largest_in
 
+BESIDE_AIR = 1.5  # cells: half a one to the face, one from there
+
 
 def transfer_to_grid(context: StepContext) -> None:
     """The particles' velocity on the faces that they reach, and two samples beyond."""
     setting, particles = context.setting, context.state.particles
+    near = None if setting.apic or context.full else beside_air(context.phi, setting.dx)
     context.velocity, context.reached = transfer.to_grid(
-        particles, context.grid, setting.particle_volume, masses(setting, particles)
+        particles, context.grid, setting.particle_volume, masses(setting, particles), near
     )
     for a in context.grid.axes:  # faces of liquid cells that no particle reaches take their neighbours' velocity
         continued(context.velocity[a], (context.reached[a] > 0).view(np.uint8), 2)
     context.before = None if setting.apic else copied(context.velocity)
+
+
+def beside_air(phi: np.ndarray, dx: float) -> np.ndarray:
+    """1 (uint8) in cells from which particles reach faces that see air within a cell."""
+    return (phi > np.float32(-BESIDE_AIR * dx)).view(np.uint8)
 
 
 def masses(setting: Setting, p: Particles) -> np.ndarray | None:

@@ -46,6 +46,7 @@ class Wave:
     dim: int = 2
     volume_correction: float = 1.0  # 0 is a control
     even: bool = True  # False is another: crowds are left as they are
+    seed: int = 0
 
     @property
     def dx(self) -> float:
@@ -61,6 +62,7 @@ class Wave:
         water = {"kind": "box", "lower": [-LENGTH] * self.dim, "upper": upper[: self.dim]}
         return {
             "name": "wave",
+            "seed": self.seed,
             "domain": {"size": size[: self.dim], "resolution": self.cells, "sides": "slip"},
             "time": {"fps": self.fps, "frames": 1, "cfl": self.cfl},
             "gravity": [0, -GRAVITY, 0],
