@@ -1,6 +1,8 @@
 """Scenes on an octree: with one level the regular path, at rest as still, a drop that falls alike, nothing lost."""
 
+import gc
 import tracemalloc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -136,7 +138,7 @@ def liquid_at_centres(distance: SampledDistance) -> np.ndarray:
 
 def test_the_surface_is_closed_and_holds_the_liquid(monkeypatch):
     """Bricks meet, and walls along coarse leaves are covered: the mesh holds what volumes were filled."""
-    monkeypatch.setattr("glug.simulation.octree.tree.CUBE", 6)  # of 64 cells: several of them
+    monkeypatch.setattr("glug.simulation.octree.boxes.LONGEST", 8)  # tiles, 64 cells: several of them
     scene = tank("octree", POOL, DROP) | {"domain": {"size": [1, 1, 1], "resolution": 72}}
     surface = glug.Simulation(scene).frame().surface
     assert surface.volume() == pytest.approx(0.7 + 4.0 / 3.0 * np.pi * 0.1**3, rel=1e-3)
@@ -259,12 +261,25 @@ def test_a_run_goes_on_from_a_checkpoint_with_the_same_bits():
 def test_steps_are_the_same_in_bricks_of_any_size(monkeypatch):
     """What a brick computes looks no further than its window: a step in bricks of 16 cells has the same surface."""
     found = []
-    for cube in (4, 7):
-        monkeypatch.setattr("glug.simulation.octree.tree.CUBE", cube)
+    for tiles in (2, 32):
+        monkeypatch.setattr("glug.simulation.octree.boxes.LONGEST", tiles)
         p = stepped(tank("octree", POOL, DROP), 2).state.particles
         found.append(p.position[np.argsort(p.id[:, 0])])
     assert found[0].shape == found[1].shape
     assert np.abs(found[0] - found[1]).max() < 1e-4 / N
+
+
+def test_nothing_of_a_step_outlives_it():
+    """Its tree goes with it, without a search for circles: arrays of several steps would add up."""
+    held: list[Any] = []
+    for look in (weakref.ref, lambda tree: lambda: tree):  # and the control, which holds it
+        note = glug.Stage("note", lambda context, look=look: held.append(look(context.tree)))
+        gc.disable()
+        try:
+            stepped(tank("octree", POOL, DROP), 1, stages=lambda stages, note=note: stages.after("advect", note))
+        finally:
+            gc.enable()
+    assert held[0]() is None and held[1]() is not None
 
 
 def test_threads_change_no_bit():

@@ -11,9 +11,12 @@ from glug.grids.octree.linear.kernels import ABSENT, leaf_at
 from glug.grids.octree.linear.kernels_lattice import gathered_bits
 from glug.grids.octree.linear.kernels_look import key_of
 from glug.jit import kernel, prange
+from glug.particles.kernels import AHEAD, SHARES
 
 BLOCKS = 64  # of leaves, dealt out to threads
-HALF, ONE, ZERO = np.float32(0.5), np.float32(1.0), np.float32(0.0)
+HALF, ONE, TWO, ZERO = np.float32(0.5), np.float32(1.0), np.float32(2.0), np.float32(0.0)
+TOGETHER = 32  # leaves whose particles are looked at together: a loop over these runs eight at a time
+BUNCH = 256  # particles at a time
 
 
 @kernel(inline=True)
@@ -31,6 +34,48 @@ def cells_of_particles(position, corner, inverse, key):
         z = (position[n, 2] - corner[2]) * inverse
         inside = x >= ZERO and y >= ZERO and z >= ZERO  # not NaN either
         key[n] = key_of(np.int64(x), np.int64(y), np.int64(z)) if inside else np.int64(-1)
+
+
+@kernel(parallel=True)
+def leaves_of_particles(position, corner, inverse, levels, tile_key, tile_level, slots, table, leaf):
+    """The leaves at particles, or ABSENT."""
+    for n in prange(position.shape[0]):
+        x = (position[n, 0] - corner[0]) * inverse
+        y = (position[n, 1] - corner[1]) * inverse
+        z = (position[n, 2] - corner[2]) * inverse
+        found = ABSENT
+        if x >= ZERO and y >= ZERO and z >= ZERO:  # not NaN either
+            found = leaf_at(key_of(np.int64(x), np.int64(y), np.int64(z)), levels, tile_key, tile_level, slots, table)
+        leaf[n] = found
+
+
+@kernel(parallel=True)
+def levels_of_particles(volume, ends, level):
+    """The number of `ends` that are not above a particle's volume."""
+    for n in prange(volume.shape[0]):
+        found = np.int8(0)
+        for e in range(ends.size):
+            found += np.int8(volume[n, 0] >= ends[e])
+        level[n] = found
+
+
+@kernel(parallel=True)
+def keep_between(position, lower, upper):
+    """Positions inside a box, in place; what is not a number stays so."""
+    for n in prange(position.shape[0]):
+        for a in range(3):
+            x = position[n, a]
+            position[n, a] = lower[a] if x < lower[a] else (upper[a] if x > upper[a] else x)
+
+
+@kernel(parallel=True)
+def beside_sides(position, lower, upper, number):
+    """How many sides of the domain lie below `lower` or above `upper` of a particle."""
+    for n in prange(position.shape[0]):
+        found = np.uint8(0)
+        for a in range(3):
+            found += np.uint8(position[n, a] < lower[a]) + np.uint8(position[n, a] > upper[a])
+        number[n] = found
 
 
 @kernel(inline=True)
@@ -55,35 +100,82 @@ def shares(low, size, place, weight, first):
         weight[a, 1, 1], weight[a, 1, 0] = across, ONE - across
 
 
+@kernel(inline=True)
+def nearer_pair(f):
+    """Which two of the three samples across a leaf are around f (in leaves): the first (0 or 1), share of the other."""
+    s = min(TWO, max(ZERO, f + HALF))  # in this order what is not a number is inside as well
+    pair = min(np.int32(s), np.int32(1))
+    return pair, s - np.float32(pair)
+
+
+@kernel(inline=True)
+def add_to(sums, at, share, value, slope_b, slope_c):
+    """Add mass and momentum to the four samples across at one end of a leaf: shares (b, c) and slopes of the value."""
+    mass, b, c = share
+    for p in range(2):
+        wide = mass * (b if p else ONE - b)
+        here = value + slope_b * (np.float32(p) - b) - slope_c * c
+        w = wide * (ONE - c)
+        sums[at, 0] += w * here
+        sums[at, 1] += w
+        w = wide * c
+        sums[at + np.uint64(1), 0] += w * (here + slope_c)
+        sums[at + np.uint64(1), 1] += w
+        at += np.uint64(3)
+
+
 @kernel
 def to_faces(position, velocity, affine, mass, start, corner, inverse, key, level, near, momentum, masses):
-    """Add momentum and mass of particles to the lattice faces around their leaves."""
-    weight, first, place = np.empty((3, 2, 2), np.float32), np.empty(3, np.int64), np.empty(3, np.float32)
-    low = np.empty(3, np.float32)
+    """Add momentum and mass of particles to the lattice faces around their leaves, leaf by leaf."""
+    f, w, pair = np.empty(3, np.float32), np.empty(3, np.float32), np.empty(3, np.int64)
+    low, sums, slope = np.empty(3, np.float32), np.empty((54, 2), np.float32), np.zeros(3, np.float32)
     has_affine = affine.shape[0] > 0
     for n in range(near.shape[0]):
+        if start[n] == start[n + 1]:
+            continue
         size = np.float32(np.int64(1) << np.int64(level[n]))
         corner_of(n, key, low)
+        sums[:] = ZERO
         for o in range(start[n], start[n + 1]):
             for a in range(3):
-                place[a] = (position[o, a] - corner[a]) * inverse
-            shares(low, size, place, weight, first)
+                f[a] = ((position[o, a] - corner[a]) * inverse - low[a]) / size
+                pair[a], w[a] = nearer_pair(f[a])
             for a in range(3):
                 b, c = (a + 1) % 3, (a + 2) % 3
-                for i in range(2):
-                    for p in range(2):
-                        wide = mass[o, 0] * weight[a, 0, i] * weight[b, 1, p]
-                        for q in range(2):
-                            w = wide * weight[c, 1, q]
-                            f = near[n, 18 * a + 9 * i + 3 * (first[b] + p) + first[c] + q]
-                            value = velocity[o, a]
-                            if has_affine:
-                                along = affine[o, 3 * a + a] * (np.float32(i) - weight[a, 0, 1])
-                                along += affine[o, 3 * a + b] * (np.float32(p) - weight[b, 1, 1])
-                                along += affine[o, 3 * a + c] * (np.float32(q) - weight[c, 1, 1])
-                                value += size * along
-                            momentum[f] += w * value
-                            masses[f] += w
+                if has_affine:
+                    slope[0], slope[1] = size * affine[o, 3 * a + a], size * affine[o, 3 * a + b]
+                    slope[2] = size * affine[o, 3 * a + c]
+                at = np.uint64(18 * a + 3 * pair[b] + pair[c])
+                value = velocity[o, a] - slope[0] * f[a]
+                add_to(sums, at, (mass[o, 0] * (ONE - f[a]), w[b], w[c]), value, slope[1], slope[2])
+                value += slope[0]
+                add_to(sums, at + np.uint64(9), (mass[o, 0] * f[a], w[b], w[c]), value, slope[1], slope[2])
+        for m in range(54):
+            momentum[near[n, m]] += sums[m, 0]
+            masses[near[n, m]] += sums[m, 1]
+
+
+@kernel(parallel=True)
+def first_velocities(momentum, mass, least, u, reached):
+    """u = momentum / mass where there is more than the least mass, zero elsewhere."""
+    for n in prange(u.size):
+        reached[n] = mass[n] > least
+        u[n] = momentum[n] / mass[n] if mass[n] > least else ZERO
+
+
+@kernel(parallel=True)
+def missed_momenta(momentum, mass, u, missed):
+    """What the velocities u miss of momenta."""
+    for n in prange(u.size):
+        missed[n] = momentum[n] - mass[n] * u[n]
+
+
+@kernel(parallel=True)
+def mend_velocities(step, missed, mass, faces, reached, u):
+    """u += step missed / mass, on faces that are reached."""
+    for f in prange(faces):
+        if reached[f]:
+            u[f] += step * missed[f] / mass[f]
 
 
 @kernel(inline=True)
@@ -91,20 +183,6 @@ def take_around(n, near, values, around):
     """The samples around leaf n."""
     for m in range(around.shape[0]):
         around[m] = values[near[n, m]]
-
-
-@kernel(inline=True)
-def between(around, weight, first, out):
-    """Velocity with these shares of the samples around a leaf."""
-    for a in range(3):
-        b, c = (a + 1) % 3, (a + 2) % 3
-        total = ZERO
-        for i in range(2):
-            for p in range(2):
-                wide = weight[a, 0, i] * weight[b, 1, p]
-                at = 18 * a + 9 * i + 3 * (first[b] + p) + first[c]
-                total += wide * (weight[c, 1, 0] * around[at] + weight[c, 1, 1] * around[at + 1])
-        out[a] = total
 
 
 @kernel(inline=True)
@@ -124,29 +202,76 @@ def flow_at(n, place, key, level, near, values, low, weight, first, out):
         out[a] = total
 
 
+@kernel(inline=True)
+def seen(samples, at, along, b, c):
+    """A component at a place in a leaf, from `at` on in samples around leaves; along it and across, in leaves."""
+    first, wide = nearer_pair(b)
+    second, deep = nearer_pair(c)
+    at += np.uint32(np.int32(3) * first + second)
+    i, j = samples[at], samples[at + np.uint32(3)]
+    k, l = samples[at + np.uint32(9)], samples[at + np.uint32(12)]
+    i += deep * (samples[at + np.uint32(1)] - i)
+    j += deep * (samples[at + np.uint32(4)] - j)
+    k += deep * (samples[at + np.uint32(10)] - k)
+    l += deep * (samples[at + np.uint32(13)] - l)
+    i += wide * (j - i)
+    k += wide * (l - k)
+    return i + along * (k - i)
+
+
+@kernel(inline=True)
+def flow_in_leaves(samples, home, count, f, out):
+    """Velocity of particles at f (3, n) in their leaves; `home` is where the samples around a leaf begin."""
+    for n in range(count):
+        out[0, n] = seen(samples, home[n], f[0, n], f[1, n], f[2, n])
+    for n in range(count):
+        out[1, n] = seen(samples, home[n] + np.uint32(18), f[1, n], f[2, n], f[0, n])
+    for n in range(count):
+        out[2, n] = seen(samples, home[n] + np.uint32(36), f[2, n], f[0, n], f[1, n])
+
+
+@kernel(inline=True)
+def settle(first, o, position, start, corner, inverse, key, level, home, size, f):
+    """Where the next particles of leaves from `first` on are, from particle o on: how many."""
+    last = min(first + TOGETHER, np.int64(level.shape[0]))
+    count = np.uint64(min(BUNCH, start[last] - o))
+    low = np.empty(3, np.float32)
+    for n in range(first, last):
+        begin, end = max(start[n], o), min(start[n + 1], o + np.int64(count))
+        if begin >= end:
+            continue
+        side = np.float32(np.int64(1) << np.int64(level[n]))
+        corner_of(n, key, low)
+        for p in range(begin, end):
+            at = np.uint64(p - o)
+            home[at], size[at] = np.uint32(54 * (n - first)), side
+            for a in range(3):
+                f[a, at] = ((position[p, a] - corner[a]) * inverse - low[a]) / side
+    return count
+
+
 @kernel(parallel=True)
 def to_particles_flip(position, velocity, start, corner, inverse, key, level, near, new, old, ratio):
     """velocity = new(x) + ratio (velocity - old(x)): FLIP blended with 1 - ratio of PIC."""
     leaves = near.shape[0]
-    for block in prange(BLOCKS):
-        weight, first, place = np.empty((3, 2, 2), np.float32), np.empty(3, np.int64), np.empty(3, np.float32)
-        now, before, low = np.empty(3, np.float32), np.empty(3, np.float32), np.empty(3, np.float32)
-        ours, theirs = np.empty(54, np.float32), np.empty(54, np.float32)
-        for n in range(leaves * block // BLOCKS, leaves * (block + 1) // BLOCKS):
-            if start[n] == start[n + 1]:
-                continue
-            size = np.float32(np.int64(1) << np.int64(level[n]))
-            corner_of(n, key, low)
-            take_around(n, near, new, ours)
-            take_around(n, near, old, theirs)
-            for o in range(start[n], start[n + 1]):
+    for group in prange((leaves + TOGETHER - 1) // TOGETHER):
+        first = np.int64(group) * TOGETHER
+        last = min(first + TOGETHER, leaves)
+        if start[first] == start[last]:
+            continue
+        samples, home = np.empty(54 * TOGETHER, np.float32), np.empty(BUNCH, np.uint32)
+        size, f, out = np.empty(BUNCH, np.float32), np.empty((3, BUNCH), np.float32), np.empty((3, BUNCH), np.float32)
+        for n in range(first, last):
+            for m in range(54 if start[n] < start[n + 1] else 0):
+                samples[54 * (n - first) + m] = new[near[n, m]] - ratio * old[near[n, m]]
+        o = np.int64(start[first])
+        while o < start[last]:
+            count = settle(first, o, position, start, corner, inverse, key, level, home, size, f)
+            flow_in_leaves(samples, home, count, f, out)
+            for n in range(count):
                 for a in range(3):
-                    place[a] = (position[o, a] - corner[a]) * inverse
-                shares(low, size, place, weight, first)
-                between(ours, weight, first, now)
-                between(theirs, weight, first, before)
-                for a in range(3):
-                    velocity[o, a] = now[a] + ratio * (velocity[o, a] - before[a])
+                    velocity[o + np.int64(n), a] = out[a, n] + ratio * velocity[o + np.int64(n), a]
+            o += np.int64(count)
 
 
 @kernel(parallel=True)
@@ -209,61 +334,82 @@ def sample(position, leaf, corner, inverse, key, level, near, values, out):
 
 
 @kernel(inline=True)
-def inside_leaf(low, size, place):
-    """Whether a place is in the leaf with this lower corner."""
-    found = True
+def move_alone(o, n, position, corner, inverse, limits, index, near, values, dt, most):
+    """Move particle o of leaf n through other leaves too, one step per cell that it crosses, `most` at the most."""
+    key, level, tile_key, tile_level, slots, table = index
+    weight, first, u = np.empty((3, 2, 2), np.float32), np.empty(3, np.int64), np.zeros((3, 3), np.float32)
+    low, begin, place = np.empty(3, np.float32), np.empty(3, np.float32), np.empty(3, np.float32)
+    at = np.empty(3, np.float32)
     for a in range(3):
-        found = found and low[a] <= place[a] < low[a] + size
-    return found
+        begin[a] = place[a] = (position[o, a] - corner[a]) * inverse
+    s, parts, part = dt * inverse, 1, 0
+    while part < parts:
+        for stage in range(3):
+            for a in range(3):
+                at[a] = place[a] + AHEAD[stage] * s * u[max(stage - 1, 0), a]
+            there = leaf_around(n, at, limits, key, level, tile_key, tile_level, slots, table)
+            flow_at(there, at, key, level, near, values, low, weight, first, u[stage])
+            if stage == 0 and part == 0:
+                parts = min(1 + np.int64(s * max(abs(u[0, 0]), abs(u[0, 1]), abs(u[0, 2]))), most)
+                s /= np.float32(parts)
+        for a in range(3):
+            place[a] += s * (SHARES[0] * u[0, a] + SHARES[1] * u[1, a] + SHARES[2] * u[2, a])
+        part += 1
+    for a in range(3):
+        position[o, a] += (place[a] - begin[a]) / inverse
 
 
 @kernel(parallel=True)
 def advect(
     position, start, corner, inverse, limits, key, level, tile_key, tile_level, slots, table, near, values, dt, most
 ):
-    """Move particles by Ralston's third-order Runge-Kutta method, one step per cell crossed, `most` at the most.
+    """Move particles by Ralston's third-order Runge-Kutta method.
 
-    Within the leaf in which a particle begins, samples are those around it, taken once for all of its particles.
+    Those whose velocities are all taken in the leaf in which they begin are moved together, the others alone.
     """
     leaves = near.shape[0]
-    for block in prange(BLOCKS):
-        weight, first = np.empty((3, 2, 2), np.float32), np.empty(3, np.int64)
-        low, other, around = np.empty(3, np.float32), np.empty(3, np.float32), np.empty(54, np.float32)
-        place, at, begin = np.empty(3, np.float32), np.empty(3, np.float32), np.empty(3, np.float32)
-        u = np.empty((3, 3), np.float32)
-        for n in range(leaves * block // BLOCKS, leaves * (block + 1) // BLOCKS):
-            if start[n] == start[n + 1]:
-                continue
-            size = np.float32(np.int64(1) << np.int64(level[n]))
-            corner_of(n, key, low)
-            take_around(n, near, values, around)
-            for o in range(start[n], start[n + 1]):
+    for group in prange((leaves + TOGETHER - 1) // TOGETHER):
+        first = np.int64(group) * TOGETHER
+        last = min(first + TOGETHER, leaves)
+        if start[first] == start[last]:
+            continue
+        samples, home = np.empty(54 * TOGETHER, np.float32), np.empty(BUNCH, np.uint32)
+        size, f, u = np.empty(BUNCH, np.float32), np.empty((3, BUNCH), np.float32), np.zeros((3, BUNCH), np.float32)
+        mean, place, out = np.empty((3, BUNCH), np.float32), np.empty((3, BUNCH), np.float32), np.empty(BUNCH, np.uint8)
+        s = dt * inverse
+        for n in range(first, last):
+            for m in range(54 if start[n] < start[n + 1] else 0):
+                samples[54 * (n - first) + m] = values[near[n, m]]
+        o = np.int64(start[first])
+        while o < start[last]:
+            count = settle(first, o, position, start, corner, inverse, key, level, home, size, f)
+            mean[:] = ZERO
+            out[:] = np.uint8(0)
+            for stage in range(3):
+                ahead, share = AHEAD[stage], SHARES[stage]
                 for a in range(3):
-                    begin[a] = place[a] = (position[o, a] - corner[a]) * inverse
-                s, parts, part = dt * inverse, 1, 0
-                while part < parts:
-                    for stage in range(3):
-                        for a in range(3):
-                            at[a] = place[a]
-                            if stage == 1:
-                                at[a] += HALF * s * u[0, a]
-                            elif stage == 2:
-                                at[a] += np.float32(0.75) * s * u[1, a]
-                        if inside_leaf(low, size, at):
-                            shares(low, size, at, weight, first)
-                            between(around, weight, first, u[stage])
-                        else:
-                            there = leaf_around(n, at, limits, key, level, tile_key, tile_level, slots, table)
-                            flow_at(there, at, key, level, near, values, other, weight, first, u[stage])
-                        if stage == 0 and part == 0:
-                            parts = min(1 + np.int64(s * max(abs(u[0, 0]), abs(u[0, 1]), abs(u[0, 2]))), most)
-                            s /= np.float32(parts)
+                    for n in range(count):
+                        x = f[a, n] + ahead * s * u[a, n] / size[n] if stage else f[a, n]
+                        place[a, n] = x
+                        out[n] |= np.uint8(not ((x >= ZERO) & (x < ONE)))
+                flow_in_leaves(samples, home, count, place, u)
+                for a in range(3):
+                    for n in range(count):
+                        mean[a, n] += share * u[a, n]
+                        if stage == 0:
+                            out[n] |= np.uint8(s * abs(u[a, n]) >= ONE)
+            leaf = first
+            for p in range(count):
+                at = o + np.int64(p)
+                if out[p]:
+                    while at >= start[leaf + 1]:
+                        leaf += 1
+                    index = key, level, tile_key, tile_level, slots, table
+                    move_alone(at, leaf, position, corner, inverse, limits, index, near, values, dt, most)
+                else:
                     for a in range(3):
-                        way = np.float32(2.0) * u[0, a] + np.float32(3.0) * u[1, a] + np.float32(4.0) * u[2, a]
-                        place[a] += way * s / np.float32(9.0)
-                    part += 1
-                for a in range(3):
-                    position[o, a] += (place[a] - begin[a]) / inverse
+                        position[at, a] += s * mean[a, p] / inverse
+            o += np.int64(count)
 
 
 # -- windows ----------------------------------------------------------------------------------------------

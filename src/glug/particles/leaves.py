@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glug.grids.octree.linear.lattice import TreeLattice, cells_per_level
-from glug.grids.octree.linear.tree import ABSENT, LinearTree
+from glug.grids.octree.linear.tree import LinearTree
 from glug.particles import kernels_leaves as kernels
 from glug.particles.storage import Particles
 from glug.particles.transfer import LEAST_WEIGHT
@@ -44,9 +44,10 @@ class Place:
 
     def leaves(self, tree: LinearTree, position: np.ndarray) -> np.ndarray:
         """The leaves (int32) at positions, or ABSENT."""
-        key = self.keys(position)
-        found = tree.index.find(np.maximum(key, 0), tree.levels)
-        found[key < 0] = ABSENT
+        found, index = np.empty(len(position), np.int32), tree.index
+        kernels.leaves_of_particles(
+            position, *self.numbers, tree.levels, index.key, index.level, index.slots, index.table, found
+        )
         return found
 
 
@@ -95,18 +96,16 @@ class LeafTransfer:
         whole, reaching = momentum.copy(), mass.copy()
         lattice.pass_on(whole)
         lattice.pass_on(reaching)
-        reached = reaching > least
-        faces = lattice.faces.count
-        u = np.where(reached, whole / np.maximum(reaching, least), np.float32(0.0))
-        del whole
+        u, reached = lattice.vector(), np.empty(len(mass), np.uint8)
+        kernels.first_velocities(whole, reaching, least, u, reached)
         lattice.fill(u)
-        heavy = reached[:faces]
+        missed = whole
         for step in rounds if lattice.groups else ():
-            missed = momentum - mass * u
+            kernels.missed_momenta(momentum, mass, u, missed)
             lattice.pass_on(missed)
-            u[:faces][heavy] += np.float32(step) * missed[:faces][heavy] / reaching[:faces][heavy]
+            kernels.mend_velocities(np.float32(step), missed, reaching, lattice.faces.count, reached, u)
             lattice.fill(u)
-        return u, reached.view(np.uint8), reaching
+        return u, reached, reaching
 
     def flip(self, p: Particles, new: np.ndarray, old: np.ndarray, ratio: float) -> None:
         """Give particles the change from `old` to `new`, and 1 - ratio of `new` itself."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from glug.particles import kernels_leaves as kernels
 from glug.particles.storage import Particles
 
 MOST_LEVELS = 10
@@ -16,9 +17,11 @@ OCTANTS = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in
 
 
 def level_of(volume: np.ndarray, nominal: float) -> np.ndarray:
-    """The level (n,) int64 of particles by their volume (n, 1); `nominal` is that of a finest one."""
+    """The level (n,) int8 of particles by their volume (n, 1); `nominal` is that of a finest one."""
     ends = (nominal * 8.0 ** (np.arange(MOST_LEVELS) + 0.5)).astype(np.float32)
-    return np.searchsorted(ends, volume[:, 0], side="right")
+    level = np.empty(len(volume), np.int8)
+    kernels.levels_of_particles(volume, ends, level)
+    return level
 
 
 def split(p: Particles, rows: np.ndarray, dx: float, nominal: float) -> None:
@@ -33,17 +36,18 @@ def split(p: Particles, rows: np.ndarray, dx: float, nominal: float) -> None:
     if "affine" in old:
         gradient = old["affine"].reshape(-1, 3, 3) / np.float32(dx)
         new["velocity"] = new["velocity"] + np.einsum("nab,npb->npa", gradient, shift).reshape(-1, 3)
-    position = (old["position"][:, None, :] + shift).reshape(-1, 3)
-    keep = np.ones(len(p), bool)
-    keep[rows] = False
-    p.keep(keep)
-    p.append(position, **new)
+    new["position"] = (old["position"][:, None, :] + shift).reshape(-1, 3)
+    for name, values in new.items():  # the first part in the place of the whole
+        p.attributes[name][rows] = values[::8]
+    others = np.arange(8 * len(rows)) % 8 > 0
+    p.append(**{name: values[others] for name, values in new.items()})
 
 
 def merge(p: Particles, rows: np.ndarray, group: np.ndarray, density: float = 1.0) -> float:
     """Replace the particles of every group by one; `group` numbers those of `rows`. Returns the kinetic energy lost.
 
-    Means are weighed by volume; ages, ids and other integers are those of the first.
+    Means are weighed by volume; ages, ids and other integers are those of the first. The others stay with no volume,
+    until the next sort.
     """
     if len(rows) == 0:
         return 0.0
@@ -67,7 +71,5 @@ def merge(p: Particles, rows: np.ndarray, group: np.ndarray, density: float = 1.
     after = 0.5 * density * float((total * p.velocity[rows[first]].astype(np.float64) ** 2).sum())
     gone = np.ones(len(rows), bool)
     gone[first] = False
-    keep = np.ones(len(p), bool)
-    keep[rows[gone]] = False
-    p.keep(keep)
+    p.volume[rows[gone]] = 0.0
     return before - after

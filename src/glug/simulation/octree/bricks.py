@@ -1,14 +1,16 @@
 """Windows of finest cells along a tree's finest leaves: what other scenes do on one window is done here on many.
 
-A brick is the box of the finest leaves in a cube of 128 cells a side, and a window around it that reaches as far as
-what is computed there looks. It takes values from leaves and faces, and gives them back where they are its own.
+A brick is a box of finest leaves (`boxes`), and a window around it that reaches as far as what is computed there looks.
+It takes values from leaves and faces, and gives them back where they are its own. All stages of a step have the same
+windows: what is found of the tree and of solids at rest is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import proxy
 
 import numpy as np
 
@@ -19,10 +21,9 @@ from glug.grids.octree.linear.lattice import cells_per_level
 from glug.grids.regular import Grid, Staggered, mapped
 from glug.particles.kernels_leaves import particles_in_window
 from glug.particles.storage import Particles
+from glug.simulation.octree.boxes import HALO
 from glug.simulation.octree.tree import StepTree
 from glug.simulation.setting import Setting
-
-HALO = 8  # cells around the box: the distance looks two cells far for particles, and is spread by seven
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Brick:
     grid: Grid
     mine: np.ndarray
     cells: np.ndarray
+    at_rest: list[SolidField] = field(default_factory=list)  # the solids, once they are known; none where some move
 
     @cached_property
     def leaf(self) -> np.ndarray:
@@ -62,15 +64,19 @@ class Brick:
 
     def solid(self, setting: Setting, t: float) -> SolidField:
         """The solids at time t."""
-        return sample_solids(self.grid, setting.walls, setting.solids, t)
+        if setting.moving:
+            return sample_solids(self.grid, setting.walls, setting.solids, t)
+        if not self.at_rest:
+            self.at_rest.append(sample_solids(self.grid, setting.walls, setting.solids, t))
+        return self.at_rest[0]
 
     def held(self, setting: Setting, t: float) -> SolidField:
         """The solids as solves see them: with the sources that are open."""
         return sample_solids(self.grid, setting.walls, setting.holding(t), t)
 
-    def closed(self, solid: SolidField) -> np.ndarray:
-        """The solids' distance at cell corners, with coarse leaves as solids."""
-        return nodes_around(solid.distance, self.full, self.grid.dx)
+    def closed(self, setting: Setting, t: float) -> np.ndarray:
+        """The solids' distance at cell corners at time t, with coarse leaves as solids."""
+        return nodes_around(self.solid(setting, t).distance, self.full, self.grid.dx)
 
     def particles(self, p: Particles) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions and volumes of the particles in finest leaves, by cell, and the first of every cell."""
@@ -85,6 +91,12 @@ class Brick:
         """The particles in the brick's own leaves."""
         begin, count = p.start[self.mine], p.start[self.mine + 1] - p.start[self.mine]
         return np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
+
+    def of(self, rows: np.ndarray, p: Particles) -> np.ndarray:
+        """Those of some particles that are in the brick's own leaves."""
+        leaf = np.searchsorted(p.start, rows, side="right") - 1
+        at = np.minimum(np.searchsorted(self.mine, leaf), len(self.mine) - 1)
+        return rows[self.mine[at] == leaf]
 
     def taken(self, values: np.ndarray, outside: float) -> np.ndarray:
         """A field of leaves on the window's cells."""
@@ -130,10 +142,16 @@ def _taken(number: np.ndarray, values: np.ndarray) -> np.ndarray:
     return out
 
 
-def bricks(step: StepTree, halo: int = HALO) -> Iterator[Brick]:
-    """Of all finest leaves, one after the other."""
-    for mine, cells, low, high in step.cubes:
-        i, j, k = (int(n) for n in low - halo + step.lo)
-        nx, ny, nz = (int(n) for n in high - low + 2 * halo)
-        grid = Grid(step.place.dx, (nx, ny, nz), (i, j, k), step.origin, 3)
-        yield Brick(step, grid, mine, cells + np.int32(halo))
+def bricks(step: StepTree, halo: int = HALO) -> list[Brick]:
+    """Of all finest leaves, with so many cells around them at least."""
+    halo = max(halo, HALO)
+    if halo not in step.bricks:
+        step.bricks[halo] = [_brick(step, halo, *box) for box in step.boxes]
+    return step.bricks[halo]
+
+
+def _brick(step: StepTree, halo: int, mine: np.ndarray, cells: np.ndarray, low: np.ndarray, high: np.ndarray) -> Brick:
+    i, j, k = (int(n) for n in low - halo + step.lo)
+    nx, ny, nz = (int(n) for n in high - low + 2 * halo)
+    weak = proxy(step)  # which holds the brick: in a circle the arrays of a step would outlive it
+    return Brick(weak, Grid(step.place.dx, (nx, ny, nz), (i, j, k), step.origin, 3), mine, cells + np.int32(halo))

@@ -22,12 +22,12 @@ from glug.particles.leaves import LeafTransfer, Place
 from glug.particles.levels import level_of
 from glug.particles.storage import Particles
 from glug.physics.pressure.octree.problem import OctreePressure
+from glug.simulation.octree.boxes import boxes
 from glug.simulation.octree.sizing import CALM_SHARE, Asked, asked_by_flow, asked_by_places, joined, nothing
 from glug.simulation.setting import Setting
 
-AIR = 3  # finest cells above the surface, besides those that it may cross in a step
+AIR = 2  # finest cells above the surface, besides those that it may cross in a step: as far as velocities go on
 CALM = 2  # cells by which liquid must be deeper than the band before its particles are merged: nothing flickers
-CUBE = 7  # bits of the coordinates of a finest cell in the cube of its brick
 HALF_DIAGONAL = 0.5 * math.sqrt(3.0)  # of a cell
 
 
@@ -40,6 +40,7 @@ class StepTree:
     place: Place
     calm: LinearTree  # a tree with a wider band
     problem: OctreePressure | None = None
+    bricks: dict[int, list] = field(default_factory=dict)  # windows along finest leaves, by the cells around them
     phi: np.ndarray = field(init=False)  # float32: distance of the liquid at leaves [m]
     fraction: np.ndarray = field(init=False)  # float32: open liquid fraction
     area: np.ndarray = field(init=False)  # float32 (leaves, 6): open fraction of sides
@@ -78,11 +79,15 @@ class StepTree:
         return found
 
     @cached_property
-    def cubes(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """The finest leaves cube by cube: numbers, cells (n, 3) int32 in the box around them, and that box's ends."""
+    def boxes(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """The finest leaves box by box: numbers, cells (n, 3) int32 in the box, and its ends."""
         finest, found = np.flatnonzero(self.tree.level == 0), []
-        cube = self.tree.key[finest] >> (3 * CUBE)
-        for mine in np.split(finest, np.flatnonzero(cube[1:] != cube[:-1]) + 1) if len(finest) else ():
+        tile = self.tree.key[finest] >> 9
+        first = np.flatnonzero(np.append(True, tile[1:] != tile[:-1])) if len(finest) else np.zeros(0, np.int64)
+        count = np.diff(np.append(first, len(finest)))
+        for some in boxes(cells_of(tile[first])):
+            mine = finest[np.repeat(first[some] - np.cumsum(count[some]) + count[some], count[some])
+                          + np.arange(count[some].sum())]  # fmt: skip
             cells = cells_of(self.tree.key[mine])
             low, high = (np.array([f(x) for x in cells.T]) for f in (np.min, np.max))
             found.append((mine, (cells - low).astype(np.int32), low, high + 1))

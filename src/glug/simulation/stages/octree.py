@@ -15,8 +15,12 @@ from glug.geometry.fractions import liquid_volume
 from glug.geometry.liquid import band_of, fill_hidden, fill_holes, liquid_distance
 from glug.geometry.solids.full import sink_full
 from glug.grids.extrapolate import extrapolate as continued
+from glug.grids.octree.linear.kernels_faces import largest_along
+from glug.grids.octree.linear.kernels_lattice import give_areas
 from glug.grids.octree.linear.lattice import WALL
 from glug.grids.regular import CENTRE
+from glug.particles.kernels import cell_sums
+from glug.particles.kernels_leaves import beside_sides, keep_between
 from glug.particles.leaves import sort_by_leaf
 from glug.particles.levels import MOST_LEVELS, level_of, merge, split
 from glug.particles.seeding import Limits, limit_per_cell
@@ -47,11 +51,11 @@ def adapt(context: StepContext) -> None:
     step = context.tree = grow(setting, p, context.state.time)
     fit(setting, p, step)
     nominal = setting.particle_volume
+    small = np.flatnonzero(step.levels_at(step.calm, p.position) > level_of(p.volume, nominal))
     for l in range(setting.scene.refine.levels - 1):
-        mine = np.flatnonzero(level_of(p.volume, nominal) == l)
-        key = step.place.keys(p.position[mine])
-        deep = step.levels_at(step.calm, p.position[mine]) > l
-        context.merged += merge(p, mine[deep], key[deep] >> (3 * l), setting.density)
+        mine = small[level_of(p.volume[small], nominal) == l]
+        mine = mine[step.levels_at(step.calm, p.position[mine]) > l]
+        context.merged += merge(p, mine, step.place.keys(p.position[mine]) >> (3 * l), setting.density)
     sort_by_leaf(p, step.tree, step.place)
 
 
@@ -76,7 +80,7 @@ def stay_inside(setting: Setting, position: np.ndarray) -> None:
     """No particle is behind a side of the domain, in place."""
     margin = advection.MARGIN * setting.dx
     lower, upper = (np.asarray(x) + m for x, m in ((setting.walls.lower, margin), (setting.walls.upper, -margin)))
-    np.clip(position, lower.astype(np.float32), upper.astype(np.float32), out=position)
+    keep_between(position, lower.astype(np.float32), upper.astype(np.float32))
 
 
 def reseed(context: StepContext) -> None:
@@ -85,12 +89,12 @@ def reseed(context: StepContext) -> None:
     p, least = state.particles, max(2, math.ceil(LEAST_PER_CELL * setting.per_cell))
     band = np.full(len(step.tree), -1, np.int8)  # coarse leaves keep their particles
     held = (np.diff(p.start[:-1]) > 0).view(np.uint8)
-    for brick in bricks(step, halo=1):
+    for brick in bricks(step):
         some = brick.taken(held, 0)
         some[brick.full > 0] = 0
         start = np.zeros(brick.grid.cells + 2, np.int32)
         np.cumsum(some, out=start[1:-1])
-        brick.give(band_of(start, brick.grid, brick.closed(brick.solid(setting, state.time)), 1), band)
+        brick.give(band_of(start, brick.grid, brick.closed(setting, state.time), 1), band)
     most = int(MOST_PER_CELL * setting.per_cell)
     whole, seed = setting.particle_volume, setting.scene.seed + state.step
     if limit_per_cell(p, lattice(setting), band, Limits(least, most), whole, seed):
@@ -109,17 +113,14 @@ def geometry(context: StepContext) -> None:
     for brick in bricks(step):
         solid = brick.solid(setting, state.time)
         held = brick.held(setting, state.time) if nozzles else solid
-        phi = liquid_distance(*brick.particles(state.particles), brick.grid, brick.closed(solid))
+        phi = liquid_distance(*brick.particles(state.particles), brick.grid, brick.closed(setting, state.time))
         sink_full(phi, brick.full, dx)
         fill_hidden(phi, solid.hidden)
         fill_holes(phi, solid.openness, dx)
         brick.give(phi, step.phi)
         brick.give(liquid_volume(phi, brick.grid, CENTRE) * solid.openness, step.fraction)
         brick.give(((phi < 0) & (solid.openness > 0)).view(np.uint8), step.wet)
-        for side in range(6):
-            at = brick.cells.copy()
-            at[:, side >> 1] += side & 1
-            step.area[brick.mine, side] = held.area[side >> 1][tuple(at.T)]
+        give_areas(brick.cells, brick.mine, *held.area, step.area)
         if step.inflow is not None and held.velocity is not None and held.clear is not None:
             pressed = np.zeros_like(phi)
             closed_flux(*held.velocity, *held.clear, (phi < 0).view(np.uint8), pressed)
@@ -195,21 +196,23 @@ def pressure(context: StepContext, name: str = "pressure") -> None:
     step, solver = context.tree, context.setting.scene.solver
     assert step.problem is not None
     u = step.u[: step.faces.count]
-    floor = NOISE * fastest(u, step.faces.axis)
+    floor = NOISE * fastest(step)
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations, floor)
     _, context.solves[name] = step.problem.project(u, limits, inflow=step.inflow)
 
 
-def fastest(u: np.ndarray, axis: np.ndarray) -> float:
+def fastest(step: StepTree) -> float:
     """Bound on the speed of faces: the length of the largest components [m/s]."""
-    return math.sqrt(sum(float(np.abs(u[axis == a]).max(initial=0.0)) ** 2 for a in range(3)))
+    largest = np.zeros(3, np.float32)
+    largest_along(step.u[: step.faces.count], step.faces.place[1], largest)
+    return math.sqrt(float((largest.astype(np.float64) ** 2).sum()))
 
 
 def extrapolate(context: StepContext) -> None:
     """Continue the liquid's velocity as far as particles may go."""
     step = context.tree
     continue_velocity(context, beyond(context))
-    context.speed = fastest(step.u[: step.faces.count], step.faces.axis)
+    context.speed = fastest(step)
     if not math.isfinite(context.speed):
         raise SolverError("a velocity is not finite")
 
@@ -253,9 +256,9 @@ def displace(context: StepContext) -> None:
     assert problem is not None
     label = np.full(len(step.tree), -1)
     label[problem.level.liquid > 0] = problem.label
-    part = np.repeat(label, np.diff(p.start[:-1]))
-    count = len(problem.closed)
-    carried = np.bincount(part[part >= 0], p.volume[part >= 0, 0], count) / setting.dx**3
+    count, held_by = len(problem.closed), np.empty(len(step.tree), np.float32)
+    cell_sums(p.volume, p.start, np.float32(1.0), held_by)
+    carried = np.bincount(label + 1, held_by, count + 1)[1:] / setting.dx**3
     volume = 8.0**step.tree.level
     held = np.bincount(label + 1, step.fraction * volume, count + 1)[1:]
     off = np.where(held > 0.0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
@@ -279,7 +282,7 @@ def advect(context: StepContext) -> None:
     p, step.problem = state.particles, None
     before = p.position.copy() if setting.solids else p.position
     mass = relative_mass(setting, p).copy() if setting.solids else p.volume
-    speed = fastest(step.u[: step.faces.count], step.faces.axis)
+    speed = fastest(step)
     step.transfer.advect(p, step.u, dt, max(1, math.ceil(speed * dt / setting.dx)))
     lost = leave_solids(context, before)
     stay_inside(setting, p.position)
@@ -296,12 +299,11 @@ def leave_solids(context: StepContext, before: np.ndarray) -> float:
     """
     setting, state, step, p = context.setting, context.state, context.tree, context.state.particles
     end, lost = state.time + context.dt, 0.0
+    edges = None if setting.solids else at_edges(setting, p.position)
     for brick in bricks(step):
-        rows = brick.rows(p)
-        if not setting.solids:
-            rows = rows[at_edges(setting, p.position[rows])]
-            if len(rows) == 0:
-                continue
+        rows = brick.rows(p) if edges is None else brick.of(edges, p)
+        if len(rows) == 0:
+            continue
         some = Particles({name: p.attributes[name][rows] for name in ("position", "volume")})
         obstacles = advection.Obstacles(
             brick.grid, brick.solid(setting, end), setting.walls, setting.solids_with(state.bodies), end
@@ -312,12 +314,12 @@ def leave_solids(context: StepContext, before: np.ndarray) -> float:
 
 
 def at_edges(setting: Setting, position: np.ndarray) -> np.ndarray:
-    """Whether positions are less than a cell away from two sides of the domain, or more."""
-    near = np.zeros(len(position), np.int8)
-    for a in range(3):
-        near += position[:, a] < setting.walls.lower[a] + setting.dx
-        near += position[:, a] > setting.walls.upper[a] - setting.dx
-    return near > 1
+    """Numbers of the positions that are less than a cell away from two sides of the domain, or more."""
+    near = np.empty(len(position), np.uint8)
+    walls, dx = setting.walls, setting.dx
+    lower, upper = (np.array(x, np.float32) for x in (np.add(walls.lower, dx), np.subtract(walls.upper, dx)))
+    beside_sides(position, lower, upper, near)
+    return np.flatnonzero(near > 1)
 
 
 STAGES = {

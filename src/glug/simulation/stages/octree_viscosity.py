@@ -41,7 +41,7 @@ def viscosity(context: StepContext) -> None:
         tuple((low / setting.dx, high / setting.dx) for low, high in setting.walls.slip),
     )
     u = step.u[: step.faces.count]
-    limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * octree.fastest(u, step.faces.axis))
+    limits = SolveLimits(solver.tolerance.viscosity, solver.max_iterations, NOISE * octree.fastest(step))
     context.solves["viscosity"] = liquid.solve(u, limits)
     octree.hold_sources(context)
 

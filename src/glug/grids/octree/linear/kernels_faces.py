@@ -75,6 +75,15 @@ def list_faces(first, owned, leaf, side):
                 f += 1
 
 
+@kernel
+def largest_along(u, side, largest):
+    """The largest speeds of faces along every axis; what is not a number is the largest."""
+    for f in range(u.size):
+        a, speed = np.uint64(side[f] >> 1), abs(u[f])
+        if speed > largest[a] or speed != speed:
+            largest[a] = speed
+
+
 @kernel(parallel=True)
 def merge_links(key, level, links, first, parent, l, coarse):
     """Links of the tree in which the leaves below level l are merged, from those of the finer one.

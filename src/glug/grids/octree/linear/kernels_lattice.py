@@ -83,63 +83,71 @@ def lattice_face(axis, i, j, k, l, limits, tile_key, tile_level, slots, table, l
 
 
 @kernel(inline=True)
-def cells_around(n, key, level, limits, tile_key, tile_level, slots, table, around):
-    """`cell_at` of the 27 cells of its own level around leaf n."""
-    l = np.int64(level[n])
-    here = np.int64(key[n]) >> (3 * l)
-    i, j, k = gathered_bits(here), gathered_bits(here >> 1), gathered_bits(here >> 2)
-    own = find_tile(here >> 9, l, tile_key, tile_level, slots)
-    for a in range(-1, 2):
-        for b in range(-1, 2):
-            for c in range(-1, 2):
-                x, y, z = i + a, j + b, k + c
+def cells_around(t, limits, tile_key, tile_level, slots, table, around):
+    """`cell_at` of the 10^3 cells of a tile and around it, in rows of z; only of a tile that has leaves."""
+    l, here = np.int64(tile_level[t]), np.int64(tile_key[t])
+    i, j, k = gathered_bits(here) << 3, gathered_bits(here >> 1) << 3, gathered_bits(here >> 2) << 3
+    own = find_tile(here, l, tile_key, tile_level, slots)
+    beside = np.empty(27, np.int64)
+    for m in range(27):
+        x, y, z = i + 8 * (m // 9 - 1), j + 8 * ((m // 3) % 3 - 1), k + 8 * (m % 3 - 1)
+        inside = 0 <= x < limits[l, 0] and 0 <= y < limits[l, 1] and 0 <= z < limits[l, 2]
+        beside[m] = find_tile(key_of(x, y, z) >> 9, l, tile_key, tile_level, slots) if inside else np.int64(-1)
+    beside[13] = own
+    for a in range(10):
+        for b in range(10):
+            for c in range(10):
+                x, y, z = i + a - 1, j + b - 1, k + c - 1
                 found = OUTSIDE
                 if 0 <= x < limits[l, 0] and 0 <= y < limits[l, 1] and 0 <= z < limits[l, 2]:
-                    other = key_of(x, y, z)
-                    found = np.int64(table[own, other & PLACE]) if other >> 9 == here >> 9 else ABOVE
+                    tile = beside[9 * ((a + 7) >> 3) + 3 * ((b + 7) >> 3) + ((c + 7) >> 3)]
+                    found = np.int64(table[tile, key_of(x & 7, y & 7, z & 7)]) if tile >= 0 else ABOVE
                     if found == ABOVE:
                         found = cell_at(x, y, z, l, limits, tile_key, tile_level, slots, table)
-                around[9 * a + 3 * b + c + 13] = found
+                around[100 * a + 10 * b + c] = found
 
 
 @kernel(inline=True)
-def own_faces(n, around, level, first, owned, mine):
-    """`mine` (27, 6): the faces that the cells around leaf n, of its level, have of their own; -1 for others."""
-    l = level[n]
-    for m in range(27):
-        c = around[m]
-        bits, f = np.int64(0), np.int64(0)
-        if c >= 0 and level[c] == l:
-            bits, f = np.int64(owned[c]), np.int64(first[c])
-        for side in range(6):
-            has = (bits >> side) & ONE
-            mine[m, side] = f if has else np.int64(-1)
-            f += has
+def lower_faces(l, around, level, first, owned, face):
+    """`face` (3, 1000): `face_between` of the lower faces of cells around a tile, where both cells are there."""
+    for axis in range(3):
+        along = 100 if axis == 0 else (10 if axis == 1 else 1)
+        for m in range(along, 1000):
+            face[axis, m] = face_between(around[m - along], around[m], axis, l, level, first, owned)
 
 
 @kernel(parallel=True)
-def faces_around(key, level, limits, tile_key, tile_level, slots, table, first, owned, near):
-    """`near` (leaves, 54): the lattice faces around every leaf, by axis, lower or upper, and place across."""
-    count = key.shape[0]
-    for block in prange((count + BLOCK - 1) // BLOCK):
-        around, mine = np.empty(27, np.int64), np.empty((27, 6), np.int64)
-        for n in range(BLOCK * block, min(BLOCK * (block + 1), count)):
-            cells_around(n, key, level, limits, tile_key, tile_level, slots, table, around)
-            own_faces(n, around, level, first, owned, mine)
+def faces_around(limits, tile_key, tile_level, slots, table, level, first, owned, near, partly):
+    """`near` (leaves, 54): the lattice faces around every leaf, by axis, lower or upper, and place across.
+
+    `partly` is 1 for leaves with lattice faces around them that the tree does not have.
+    """
+    for t in prange(tile_key.shape[0]):
+        around, face = np.empty(1000, np.int64), np.empty((3, 1000), np.int64)
+        leaves = False
+        for c in range(512):
+            leaves = leaves or table[t, c] >= 0
+        if not leaves:
+            continue
+        cells_around(t, limits, tile_key, tile_level, slots, table, around)
+        lower_faces(np.int64(tile_level[t]), around, level, first, owned, face)
+        for c in range(512):
+            n = np.int64(table[t, c])
+            if n < 0:
+                continue
+            here = 100 * (gathered_bits(c) + 1) + 10 * (gathered_bits(c >> 1) + 1) + gathered_bits(c >> 2) + 1
+            least = np.int64(0)
             for axis in range(3):
-                along = 9 if axis == 0 else (3 if axis == 1 else 1)
-                b = 3 if axis == 0 else (1 if axis == 1 else 9)
-                c = 1 if axis == 0 else (9 if axis == 1 else 3)
+                along = 100 if axis == 0 else (10 if axis == 1 else 1)
+                b = 10 if axis == 0 else (1 if axis == 1 else 100)
+                d = 1 if axis == 0 else (100 if axis == 1 else 10)
                 for upper in range(2):
                     for p in range(3):
                         for q in range(3):
-                            at = 13 + (upper - 1) * along + (p - 1) * b + (q - 1) * c
-                            found = mine[at + along, 2 * axis]
-                            if found < 0:
-                                found = mine[at, 2 * axis + 1]
-                            if found < 0 or around[at] == DIVIDED or around[at + along] == DIVIDED:
-                                found = no_face(around[at], around[at + along])
+                            found = face[axis, here + upper * along + (p - 1) * b + (q - 1) * d]
                             near[n, 18 * axis + 9 * upper + 3 * p + q] = found
+                            least = min(least, found)
+            partly[n] = least < 0
 
 
 # -- ghosts -----------------------------------------------------------------------------------------------
@@ -168,12 +176,14 @@ def ghost_of(code, kind, count, codes, kinds, slots):
 
 
 @kernel
-def number_ghosts(begin, key, level, faces, nowhere, low, near, count, codes, kinds, slots):
+def number_ghosts(begin, key, level, partly, faces, nowhere, low, near, count, codes, kinds, slots):
     """Numbers of ghosts in `near`, from leaf `begin` on: returns the leaf that found no room, and their count.
 
     Faces in the air are `nowhere`.
     """
     for n in range(begin, near.shape[0]):
+        if not partly[n]:
+            continue
         l = np.int64(level[n])
         here = np.int64(key[n]) >> (3 * l)
         i, j, k = gathered_bits(here), gathered_bits(here >> 1), gathered_bits(here >> 2)
@@ -195,6 +205,15 @@ def number_ghosts(begin, key, level, faces, nowhere, low, near, count, codes, ki
                 return n, count
             near[n, m] = faces + found
     return near.shape[0], count
+
+
+@kernel(parallel=True)
+def number_air(partly, number, near):
+    """Faces in the air get their number."""
+    for n in prange(near.shape[0]):
+        for m in range(AROUND if partly[n] else 0):
+            if near[n, m] < 0:
+                near[n, m] = number
 
 
 @kernel
@@ -363,6 +382,16 @@ def take(index, values, outside, out):
     at, to = index.ravel(), out.ravel()
     for n in prange(at.size):
         to[n] = values[at[n]] if at[n] >= 0 else outside
+
+
+@kernel(parallel=True)
+def give_areas(cells, leaf, ax, ay, az, area):
+    """The areas of a window's faces to the sides (leaves, 6) of the leaves at `cells`."""
+    for n in prange(cells.shape[0]):
+        i, j, k, to = np.int64(cells[n, 0]), np.int64(cells[n, 1]), np.int64(cells[n, 2]), leaf[n]
+        area[to, 0], area[to, 1] = ax[i, j, k], ax[i + 1, j, k]
+        area[to, 2], area[to, 3] = ay[i, j, k], ay[i, j + 1, k]
+        area[to, 4], area[to, 5] = az[i, j, k], az[i, j, k + 1]
 
 
 @kernel(parallel=True)

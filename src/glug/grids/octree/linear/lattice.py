@@ -48,7 +48,7 @@ class _Ghosts:
         self.slots = np.full(4 * len(self.codes), -1, np.int32)
         kernels.rehash(self.codes, self.count, self.slots)
 
-    def number(self, near: np.ndarray) -> None:
+    def number(self, near: np.ndarray, partly: np.ndarray) -> None:
         """Give those around leaves their numbers; places in the air become NOWHERE."""
         tree, faces = self.faces.tree, self.faces.count
         at = 0
@@ -57,6 +57,7 @@ class _Ghosts:
                 at,
                 tree.key,
                 tree.level,
+                partly,
                 faces,
                 kernels.NOWHERE,
                 self.low,
@@ -105,14 +106,15 @@ class TreeLattice:
         low = (_lowest(tree) >> top) << top
         index = tree.index
         near = np.empty((len(tree), kernels.AROUND), np.int32)
+        partly = np.empty(len(tree), np.uint8)
         kernels.faces_around(
-            tree.key, tree.level, cells_per_level(tree), index.key, index.level, index.slots, index.table,
-            faces.first, faces.owned, near,
+            cells_per_level(tree), index.key, index.level, index.slots, index.table, tree.level,
+            faces.first, faces.owned, near, partly,
         )  # fmt: skip
         ghosts = _Ghosts(faces, low)
-        ghosts.number(near)
+        ghosts.number(near, partly)
         refs, weights = ghosts.refer()
-        near[near < 0] = faces.count + ghosts.count
+        kernels.number_air(partly, faces.count + ghosts.count, near)
         place = np.empty((ghosts.count, 5), np.int64)
         kernels.decode(ghosts.codes[: ghosts.count], low, place)
         return cls(faces, near, ghosts.kinds[: ghosts.count].copy(), place, refs, weights)
