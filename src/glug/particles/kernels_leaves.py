@@ -334,12 +334,14 @@ def sample(position, leaf, corner, inverse, key, level, near, values, out):
 
 
 @kernel(inline=True)
-def move_alone(o, n, position, corner, inverse, limits, index, near, values, dt, most):
-    """Move particle o of leaf n through other leaves too, one step per cell that it crosses, `most` at the most."""
+def move_alone(o, there, position, corner, inverse, limits, index, near, values, dt, most, scratch):
+    """Move particle o of a leaf through other leaves too, one step per cell that it crosses, `most` at the most.
+
+    scratch  room for vectors: memory of its own would cost as much as the rest
+    """
     key, level, tile_key, tile_level, slots, table = index
-    weight, first, u = np.empty((3, 2, 2), np.float32), np.empty(3, np.int64), np.zeros((3, 3), np.float32)
-    low, begin, place = np.empty(3, np.float32), np.empty(3, np.float32), np.empty(3, np.float32)
-    at = np.empty(3, np.float32)
+    weight, first, u, low, begin, place, at = scratch
+    u[:] = ZERO
     for a in range(3):
         begin[a] = place[a] = (position[o, a] - corner[a]) * inverse
     s, parts, part = dt * inverse, 1, 0
@@ -347,7 +349,7 @@ def move_alone(o, n, position, corner, inverse, limits, index, near, values, dt,
         for stage in range(3):
             for a in range(3):
                 at[a] = place[a] + AHEAD[stage] * s * u[max(stage - 1, 0), a]
-            there = leaf_around(n, at, limits, key, level, tile_key, tile_level, slots, table)
+            there = leaf_around(there, at, limits, key, level, tile_key, tile_level, slots, table)
             flow_at(there, at, key, level, near, values, low, weight, first, u[stage])
             if stage == 0 and part == 0:
                 parts = min(1 + np.int64(s * max(abs(u[0, 0]), abs(u[0, 1]), abs(u[0, 2]))), most)
@@ -377,6 +379,9 @@ def advect(
         size, f, u = np.empty(BUNCH, np.float32), np.empty((3, BUNCH), np.float32), np.zeros((3, BUNCH), np.float32)
         mean, place, out = np.empty((3, BUNCH), np.float32), np.empty((3, BUNCH), np.float32), np.empty(BUNCH, np.uint8)
         s = dt * inverse
+        weight, pair, us = np.empty((3, 2, 2), np.float32), np.empty(3, np.int64), np.empty((3, 3), np.float32)
+        vectors = np.empty(3, np.float32), np.empty(3, np.float32), np.empty(3, np.float32), np.empty(3, np.float32)
+        scratch = weight, pair, us, vectors[0], vectors[1], vectors[2], vectors[3]
         for n in range(first, last):
             for m in range(54 if start[n] < start[n + 1] else 0):
                 samples[54 * (n - first) + m] = values[near[n, m]]
@@ -405,7 +410,7 @@ def advect(
                     while at >= start[leaf + 1]:
                         leaf += 1
                     index = key, level, tile_key, tile_level, slots, table
-                    move_alone(at, leaf, position, corner, inverse, limits, index, near, values, dt, most)
+                    move_alone(at, leaf, position, corner, inverse, limits, index, near, values, dt, most, scratch)
                 else:
                     for a in range(3):
                         position[at, a] += s * mean[a, p] / inverse

@@ -76,7 +76,12 @@ class Brick:
 
     def closed(self, setting: Setting, t: float) -> np.ndarray:
         """The solids' distance at cell corners at time t, with coarse leaves as solids."""
-        return nodes_around(self.solid(setting, t).distance, self.full, self.grid.dx)
+        distance = self.solid(setting, t).distance
+        return nodes_around(distance, self.full, self.grid.dx) if setting.moving else self._closed_at_rest
+
+    @cached_property
+    def _closed_at_rest(self) -> np.ndarray:
+        return nodes_around(self.at_rest[0].distance, self.full, self.grid.dx)
 
     def particles(self, p: Particles) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions and volumes of the particles in finest leaves, by cell, and the first of every cell."""

@@ -41,7 +41,7 @@ def filled_cells(setting: Setting) -> list[np.ndarray]:
         full, some = np.zeros(len(cells), np.bool_), np.zeros(len(cells), np.bool_)
         for half, depth in depths:
             deep = depth(centre)
-            full |= deep >= half * side + dx if l else deep > 0.0
+            full |= deep >= half * side + dx if l else deep > -0.5 * half * side  # the middle of an octant is inside
             some |= deep > -half * side
         for solid in setting.solids if l else ():
             full &= solid.distance(centre, 0.0) > HALF_DIAGONAL * side

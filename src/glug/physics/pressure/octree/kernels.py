@@ -169,8 +169,11 @@ def subtract_gradient(key, level, links, area, phi, liquid, first, owned, q, u):
             if f < 0 or area[n, side] <= ZERO:
                 continue
             other = np.int64(links[n, side])
+            equal = other == ABSENT or level[other] == level[n]
+            if equal and not liquid[n] and (other == ABSENT or not liquid[other]):
+                continue
             sign = -1.0 if side & 1 else 1.0  # leaf n is above a lower side
-            if other == ABSENT or level[other] == level[n]:
+            if equal:
                 link = plain_link(area, phi, liquid, links, n, side, other)
                 beyond = 0.0 if other == ABSENT else q[other]
                 slope = np.float64(link) / np.float64(area[n, side]) * (q[n] - beyond) / np.float64(side_of(level[n]))
