@@ -84,20 +84,20 @@ class Surroundings:
         mesh, shape, cells = self.mesh, self.mesh.simplices, len(self.mesh.cell_volume)
         sides = mesh.beside, self.simplex
         velocities = mesh.face_normal, mesh.face_position, mesh.cell_position, u, used
-        vector, known = np.zeros((cells, 3)), np.zeros(cells, np.bool_)
-        vertex, found = (np.zeros((len(shape.points), 3)), np.zeros(len(shape.points), np.bool_))
-        gradient = np.empty((len(shape.corners), 9), np.float32)
+        vector, known, near = np.zeros((cells, 3)), np.zeros(cells, np.bool_), np.zeros(cells, np.bool_)
+        vertex, found = np.zeros((len(shape.points), 3)), np.ones(len(shape.points), np.bool_)
+        gradient = np.zeros((len(shape.corners), 9), np.float32)
         for some in (gradient[:0], gradient):
             if len(some):
                 kernels.gradients(shape.points, shape.corners, vertex, found, gradient)
             kernels.fit_cells(self.start, self.face, *sides, *velocities, some, vector, known)
-            kernels.vertex_means(*self.of_vertices, vector, known, True, vertex, found)
+            kernels.vertex_means(*self.of_vertices, vector, known, found, vertex, found, near)
         trusted = known
         for layer in range(REACH):
-            now = np.empty_like(known)
-            kernels.cell_means(*self.of_cells, shape.corners, vertex, found, vector, known, now)
-            known, trusted = now, now if layer == 0 else trusted
-            kernels.vertex_means(*self.of_vertices, vector, known, False, vertex, found)
+            reached = np.zeros_like(found)
+            kernels.cell_means(*self.of_cells, shape.corners, vertex, found, near, vector, known, reached)
+            trusted = known.copy() if layer == 0 else trusted
+            kernels.vertex_means(*self.of_vertices, vector, known, reached, vertex, found, near)
         kernels.gradients(shape.points, shape.corners, vertex, found, gradient)
         at_face = np.zeros((len(mesh.area), 3), np.float32)
         kernels.face_vectors(shape.points, mesh.ends, *sides, *velocities, gradient, vector, known, at_face)

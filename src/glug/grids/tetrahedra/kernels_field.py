@@ -10,6 +10,8 @@ from glug.jit import kernel, prange
 RANK = 0.02  # least determinant of the mean of n n', over that of directions spread evenly
 INSIDE = -1e-9
 MOST_STEPS = 4000  # of a walk
+HALF, ONE, TWO = 0.5, np.uint64(1), np.uint64(2)
+ROWS = np.uint64(0), np.uint64(3), np.uint64(6)  # of a gradient, where they begin
 
 
 @kernel(inline=True)
@@ -35,15 +37,17 @@ def fit_cells(start, face, beside, simplex, normal, face_position, position, u, 
     """The vector of every cell, at its pressure, that fits n . (U + G d) = u best over its used faces.
 
     d is the way from the pressure to the velocity of the face, G the gradient of the face's simplex in the cell, of
-    which there may be none (0 rows). Known is where the faces fix a vector.
+    which there may be none (0 rows): then it is found out where faces fix a vector, known.
     """
     dim, bends = normal.shape[1], len(gradient) > 0
     for c in prange(len(start) - 1):
+        if bends and not known[c]:
+            continue
         count, nz, dz = 0, 0.0, 0.0
         sxx = syy = sxy = syz = szx = rx = ry = rz = 0.0
         szz = 1.0 if dim == 2 else 0.0
         for o in range(start[c], start[c + 1]):
-            f = face[o]
+            f = np.uint64(face[o])
             if not used[f]:
                 continue
             count += 1
@@ -51,7 +55,7 @@ def fit_cells(start, face, beside, simplex, normal, face_position, position, u, 
             if dim == 3:
                 nz = normal[f, 2]
             if bends:
-                t = simplex[0, f] if beside[0, f] == c else simplex[1, f]
+                t = np.uint64(simplex[0, f] if beside[0, f] == c else simplex[1, f])
                 if dim == 3:
                     dz = face_position[f, 2] - position[c, 2]
                 dx, dy = (face_position[f, 0] - position[c, 0], face_position[f, 1] - position[c, 1])
@@ -113,40 +117,43 @@ def vertex_weights(points, start, cells, position, weight):
 
 
 @kernel(parallel=True)
-def vertex_means(start, cells, weight, vector, known, fresh, at_vertex, found):
-    """The vector of every vertex: of the linear function between the cells around it, or their mean at the border.
+def vertex_means(start, cells, weight, vector, known, wanted, at_vertex, found, near):
+    """The vector of every wanted vertex: of the linear function between cells around it, or their mean at the border.
 
-    The vector of a cell is at its pressure: there it is exact for rotations, whatever the cell's shape. What vertices
-    have already stays unless all are to be `fresh`.
+    The vector of a cell is at its pressure: there it is exact for rotations, whatever the cell's shape. `near` is set
+    for cells around vertices at the border: those that may take a mean of vertices.
     """
     for v in prange(len(start) - 1):
-        if found[v] and not fresh:
+        if not wanted[v]:
             continue
         first, last, count = start[v], start[v + 1], 0
+        x = y = z = mx = my = mz = 0.0
         for o in range(first, last):
-            count += known[cells[o]]
+            c = np.uint64(cells[o])
+            if known[c]:
+                w, count = weight[o], count + 1
+                a, b, d = vector[c, 0], vector[c, 1], vector[c, 2]
+                x, y, z = x + w * a, y + w * b, z + w * d
+                mx, my, mz = mx + a, my + b, mz + d
         found[v] = count > 0
         if count == 0:
             continue
-        x = y = z = 0.0
-        for o in range(first, last):
-            c = cells[o]
-            if known[c]:
-                w = weight[o] if count == last - first else 1.0 / count
-                x, y, z = (x + w * vector[c, 0], y + w * vector[c, 1], z + w * vector[c, 2])
+        if count < last - first:
+            each = 1.0 / count
+            x, y, z = each * mx, each * my, each * mz
+            for o in range(first, last):
+                near[np.uint64(cells[o])] = True
         at_vertex[v, 0], at_vertex[v, 1], at_vertex[v, 2] = x, y, z
 
 
 @kernel(parallel=True)
 def gradients(points, corners, at_vertex, found, gradient):
-    """The gradient (rows of components) of the linear function between a simplex's vertices; 0 if one has no vector."""
+    """The gradient (rows of components) of the linear function between a simplex's vertices, if all have a vector."""
     dim = points.shape[1]
     for t in prange(corners.shape[0]):
-        i, j, k = corners[t, 0], corners[t, 1], corners[t, 2]
-        n = corners[t, 3] if dim == 3 else i
+        i, j, k = np.uint64(corners[t, 0]), np.uint64(corners[t, 1]), np.uint64(corners[t, 2])
+        n = np.uint64(corners[t, 3]) if dim == 3 else i
         if not (found[i] and found[j] and found[k] and found[n]):
-            for a in range(9):
-                gradient[t, a] = 0.0
             continue
         ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], 0.0
         bx, by, bz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], 0.0
@@ -171,24 +178,24 @@ def gradients(points, corners, at_vertex, found, gradient):
 
 
 @kernel(parallel=True)
-def cell_means(start, members, corners, at_vertex, found, vector, known, now):
-    """Cells that are not known take the mean of the vertices that are, of all their simplices."""
+def cell_means(start, members, corners, at_vertex, found, near, vector, known, reached):
+    """Cells `near` the border that are not known take the mean of the vertices that are, of all their simplices.
+
+    `reached` is set at their other vertices.
+    """
     for c in prange(len(start) - 1):
-        now[c] = known[c]
-        if known[c]:
+        if known[c] or not near[c]:
             continue
         count, x, y, z = 0, 0.0, 0.0, 0.0
         for o in range(start[c], start[c + 1]):
             for k in range(corners.shape[1]):
-                v = corners[members[o], k]
+                v = np.uint64(corners[members[o], k])
                 if found[v]:
-                    count += 1
-                    x += at_vertex[v, 0]
-                    y += at_vertex[v, 1]
-                    z += at_vertex[v, 2]
-        if count > 0:
-            now[c] = True
-            vector[c, 0], vector[c, 1], vector[c, 2] = x / count, y / count, z / count
+                    count, x, y, z = count + 1, x + at_vertex[v, 0], y + at_vertex[v, 1], z + at_vertex[v, 2]
+                else:
+                    reached[v] = True
+        known[c] = True
+        vector[c, 0], vector[c, 1], vector[c, 2] = x / count, y / count, z / count
 
 
 @kernel(parallel=True)
@@ -337,6 +344,19 @@ def between(points, corners, t, part, face_of, position, at_vertex, at_face, vec
             add_to(out, part[i] - part[second], at_vertex[corners[t, i]])
 
 
+@kernel(inline=True)
+def means_of_sides(gradient, s, t, row, ways, both):
+    """Half of `both` and of what a row of two gradients adds on ways a and b to the middle of a face.
+
+    And the same at the place of the face's velocity, which is f from its middle.
+    """
+    ax, ay, az, bx, by, bz, fx, fy, fz = ways
+    gx, gy, gz = gradient[s, row], gradient[s, row + ONE], gradient[s, row + TWO]
+    hx, hy, hz = gradient[t, row], gradient[t, row + ONE], gradient[t, row + TWO]
+    there = HALF * (both + gx * ax + gy * ay + gz * az + hx * bx + hy * by + hz * bz)
+    return there, there + HALF * ((gx + hx) * fx + (gy + hy) * fy + (gz + hz) * fz)
+
+
 @kernel(parallel=True)
 def face_vectors(points, ends, beside, simplex, normal, face_position, position, u, used, gradient, vector, known, out):
     """The vector in the middle of every face: the mean of what its two cells have there; none where both have none.
@@ -346,30 +366,28 @@ def face_vectors(points, ends, beside, simplex, normal, face_position, position,
     dim = normal.shape[1]
     each = 1.0 / dim
     for f in prange(ends.shape[0]):
-        if not (known[beside[0, f]] or known[beside[1, f]]):
+        c, e = np.uint64(beside[0, f]), np.uint64(beside[1, f])
+        if not (known[c] or known[e]):
             continue
-        mx = my = mz = ox = oy = oz = 0.0
+        mx = my = mz = 0.0
         for i in range(dim):
-            v = ends[f, i]
+            v = np.uint64(ends[f, i])
             mx, my = mx + each * points[v, 0], my + each * points[v, 1]
             if dim == 3:
                 mz += each * points[v, 2]
-        nx, ny = normal[f, 0], normal[f, 1]
-        nz, fz = (normal[f, 2], face_position[f, 2]) if dim == 3 else (0.0, 0.0)
-        along = u[f]
-        for side in range(2):
-            c, t = beside[side, f], simplex[side, f]
-            px, py = position[c, 0], position[c, 1]
-            pz = position[c, 2] if dim == 3 else 0.0
-            x, y, z = mx - px, my - py, mz - pz
-            ox += 0.5 * (vector[c, 0] + gradient[t, 0] * x + gradient[t, 1] * y + gradient[t, 2] * z)
-            oy += 0.5 * (vector[c, 1] + gradient[t, 3] * x + gradient[t, 4] * y + gradient[t, 5] * z)
-            oz += 0.5 * (vector[c, 2] + gradient[t, 6] * x + gradient[t, 7] * y + gradient[t, 8] * z)
-            x, y, z = face_position[f, 0] - px, face_position[f, 1] - py, fz - pz
-            along -= 0.5 * (vector[c, 0] * nx + vector[c, 1] * ny + vector[c, 2] * nz)
-            along -= 0.5 * bent(gradient, t, x, y, z, nx, ny, nz)
-        if not used[f]:
-            along = 0.0
+        ax, ay, az = mx - position[c, 0], my - position[c, 1], 0.0
+        bx, by, bz = mx - position[e, 0], my - position[e, 1], 0.0
+        nx, ny, nz = normal[f, 0], normal[f, 1], 0.0
+        fx, fy, fz = face_position[f, 0] - mx, face_position[f, 1] - my, 0.0
+        if dim == 3:
+            az, bz = mz - position[c, 2], mz - position[e, 2]
+            nz, fz = normal[f, 2], face_position[f, 2] - mz
+        ways = ax, ay, az, bx, by, bz, fx, fy, fz
+        s, t = np.uint64(simplex[0, f]), np.uint64(simplex[1, f])
+        ox, px = means_of_sides(gradient, s, t, ROWS[0], ways, vector[c, 0] + vector[e, 0])
+        oy, py = means_of_sides(gradient, s, t, ROWS[1], ways, vector[c, 1] + vector[e, 1])
+        oz, pz = means_of_sides(gradient, s, t, ROWS[2], ways, vector[c, 2] + vector[e, 2])
+        along = u[f] - (nx * px + ny * py + nz * pz) if used[f] else 0.0
         out[f, 0], out[f, 1], out[f, 2] = (ox + along * nx, oy + along * ny, oz + along * nz)
 
 
