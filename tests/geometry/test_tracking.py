@@ -8,6 +8,7 @@ import pytest
 from glug import jit
 from glug.errors import InputError
 from glug.geometry.mesh import count_holes
+from glug.geometry.tracking import collisions
 from glug.geometry.tracking.collisions import clean
 from glug.geometry.tracking.exact import intersections, segment_meets_triangle
 from glug.geometry.tracking.surface import Limits, TrackedSurface
@@ -105,6 +106,27 @@ def test_a_motion_through_another_surface_is_shortened():
     assert len(intersections(surface.vertices + allowed, surface.triangles)) == 0
     assert np.abs(allowed).max() == pytest.approx(0.3)  # far from where they meet nothing is held back
     assert (surface.vertices + allowed)[:, 2].max() < surface.vertices[:, 2].max()
+
+
+def test_surfaces_that_meet_go_on_together(monkeypatch):
+    """Two boxes' worth of ball, pressed a little against each other while both move by an edge; not so before."""
+    surface = balls(((0, 0, 0), 0.2), ((0, 0, 0.43), 0.2))
+    x = surface.vertices
+    upper = x[:, 2] > 0.215
+    apart = x[upper, 2].min() - x[~upper, 2].max()
+    x[upper, 2] -= apart - 0.03 * DX
+    d = np.tile([0.0, 0.0, -DX], (len(x), 1))
+    d[upper, 2] -= 0.2 * DX
+    at = np.abs(x[:, 2] - x[~upper, 2].max()) < 0.02 * DX  # where they meet
+    assert at.sum() >= 1
+    found = []
+    for passes in (collisions.TOGETHER, 0):
+        monkeypatch.setattr(collisions, "TOGETHER", passes)
+        allowed, _ = clean(x, d, surface.triangles, 0.02 * DX)
+        assert len(intersections(x + allowed, surface.triangles)) == 0
+        found.append(allowed[at, 2] / -DX)
+    assert found[0].min() > 0.95
+    assert found[1].max() < 0.5
 
 
 def test_an_independent_library_finds_no_collision_in_what_is_allowed():

@@ -1,14 +1,19 @@
 """Scenes on Voronoi cells around a tracked surface: rest, volume, flight, walls, the same bits, what is refused."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import glug
 from glug.errors import InputError, SceneError
+from glug.geometry.embedded.sites import Placement
 from glug.geometry.mesh import count_holes
+from glug.geometry.tracking import collisions
 from glug.simulation import voronoi
 from glug.simulation.run import run_to_folder
 from glug.simulation.simulation import Simulation
+from glug.studies.problems import impact
 from glug.studies.problems.voronoi import centroid
 
 POOL = {"liquid": "water", "shape": {"kind": "box", "lower": [0.0, 0.0], "upper": [0.6, 0.15]}}
@@ -265,6 +270,19 @@ def test_a_ball_keeps_its_speed_until_it_meets_the_pool():
     assert np.abs(particles.velocity[above, 1] + 1.0).max() < 0.005
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seam", "passes", "least", "most"),
+    [(Placement().seam, collisions.TOGETHER, 0.65, 0.85), (0.0, 0, 0.5, 0.62)],
+    ids=["as it is", "surfaces that meet stay in their places"],
+)
+def test_a_ball_keeps_energy_when_it_falls_into_a_pool(seam, passes, least, most, monkeypatch):
+    """The regular grid keeps 0.82. Where seams stay in their places, the ball lies on the pool as on a floor."""
+    monkeypatch.setattr(collisions, "TOGETHER", passes)
+    monkeypatch.setattr(voronoi, "Placement", partial(Placement, seam=seam))
+    assert least < impact.kept("voronoi", 400) < most
+
+
 def test_a_film_before_a_wall_does_not_take_the_speed_of_the_drop_above_it():
     """It is thinner than a site's distance from the surface, and has none of its own."""
     dx = 0.1 / 40
@@ -280,7 +298,7 @@ def test_a_film_before_a_wall_does_not_take_the_speed_of_the_drop_above_it():
     }
     simulation = glug.Simulation(scene)
     liquid = voronoi.liquid_of(simulation.setting, simulation.state)
-    facing = liquid.facing()
+    facing, _ = liquid.facing()
     speed, height = liquid.at_surface(facing)[:, 1], liquid.surface.vertices[:, 1]
     assert np.abs(speed[facing & (height > 0) & (height < 0.6 * dx)]).max() < 0.1
     assert np.abs(speed[facing & (height > 0.6 * dx)] + 1.0).max() < 0.1  # the ball has its own

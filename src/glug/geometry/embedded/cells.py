@@ -28,14 +28,14 @@ class EmbeddedCells:
     from_first: Meetings  # per face, on the way from its first site to its second
     from_second: Meetings
     pairs: np.ndarray  # of sites beside the same vertex, in the liquid and in the air
-    narrowest: float = 0.0  # [m]: surfaces that are nearer to each other touch, whether they are joined yet or not
+    narrowest: np.ndarray  # per face [m]: surfaces that are nearer to each other touch, whether they are joined or not
 
     @classmethod
     def around(cls, surface: Elements, normal: np.ndarray, how: Placement) -> EmbeddedCells:
         """Of sites by `place`; sheets that lie between sites in the air get sites of their own."""
         sites = place(surface, normal, how)
         for repair in range(REPAIRS + 1):
-            found = cls.of(surface, sites, FARTHEST * how.lattice * surface.dx, how.gap * surface.dx)
+            found = cls.of(surface, sites, FARTHEST * how.lattice * surface.dx, how)
             lost = found.sheets(surface)
             lost = lost[~sites.between(lost)]
             if how.sites == "lattice" or repair == REPAIRS or len(lost) == 0:
@@ -44,18 +44,16 @@ class EmbeddedCells:
         return found
 
     @classmethod
-    def of(cls, surface: Elements, sites: Sites, farthest: float = np.inf, narrowest: float = 0.0) -> EmbeddedCells:
-        """Of any sites; they end `farthest` from them, and air that is narrower than `narrowest` is none [m]."""
+    def of(
+        cls, surface: Elements, sites: Sites, farthest: float = np.inf, how: Placement | None = None
+    ) -> EmbeddedCells:
+        """Of any sites; they end `farthest` from them [m], and air that is as narrow as `how` says is none."""
         mesh = Voronoi.of(sites.points, farthest)
         one, two = (mesh.cell_position[mesh.beside[k]] for k in range(2))
-        return cls(
-            mesh,
-            surface.inside(sites.points),
-            surface.meetings(one, two),
-            surface.meetings(two, one),
-            sites.pairs,
-            narrowest,
-        )
+        met = surface.meetings(one, two), surface.meetings(two, one)
+        same = surface.parts_of(met[0].element) == surface.parts_of(met[1].element)
+        narrowest = np.zeros(len(same)) if how is None else how.narrowest(same) * surface.dx
+        return cls(mesh, surface.inside(sites.points), *met, sites.pairs, narrowest)
 
     def sheets(self, surface: Elements) -> np.ndarray:
         """Places (n, dim) in liquid that lies between two sites in the air."""

@@ -28,11 +28,12 @@ class Meetings:
 
 @dataclass(frozen=True)
 class Elements:
-    """vertices (n, dim) [m], triangles (m, dim), about `dx` [m] large."""
+    """vertices (n, dim) [m], triangles (m, dim), about `dx` [m] large; `part` (n,) numbers the surfaces they are of."""
 
     vertices: np.ndarray
     triangles: np.ndarray
     dx: float
+    part: np.ndarray | None = None
 
     def _binned(self, layers: int) -> tuple:
         """Elements in bins along the first `layers` axes, in columns along the others."""
@@ -66,6 +67,11 @@ class Elements:
         given = self.vertices, self.triangles, self.bins, np.ascontiguousarray(begin), np.ascontiguousarray(end), skip
         kernels.first_meetings(*given, time, element, parts)
         return Meetings(time, element, parts)
+
+    def parts_of(self, element: np.ndarray) -> np.ndarray:
+        """The parts (n,) of elements; -1 where there is none."""
+        part = np.zeros(len(self.vertices), np.int64) if self.part is None else self.part
+        return np.where(element >= 0, part[self.triangles[element, 0]], -1)
 
     def inside(self, points: np.ndarray) -> np.ndarray:
         """Whether points (n, dim) are in the liquid: by the parity of the elements above them."""

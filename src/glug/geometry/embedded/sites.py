@@ -14,7 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from glug.geometry.embedded import kernels
-from glug.geometry.embedded.elements import Elements
+from glug.geometry.embedded.elements import Elements, Meetings
 from glug.grids.voronoi.mesh import Bins
 
 REACH = 4.0  # cells around the liquid that have a lattice
@@ -32,7 +32,12 @@ class Placement:
     inside: float = 1.0 / 3.0  # of the way to what is there, of the site in the liquid
     outside: float = 1.0 / 3.0  # ... of the one in the air
     lattice: float = 2.0  # spacing of the sites elsewhere
-    gap: float = 0.05  # narrower air has no site: it would swallow liquid
+    gap: float = 0.05  # narrower air has no site: it would swallow liquid ...
+    seam: float = 0.2  # ... nor, between pieces of the same part, air narrower than this: they have met
+
+    def narrowest(self, same: np.ndarray) -> np.ndarray:
+        """What air is wide at least [cells], between pieces of the `same` part and of others."""
+        return np.where(same, max(self.seam, self.gap), self.gap)
 
 
 @dataclass(frozen=True)
@@ -74,9 +79,10 @@ def beside(surface: Elements, normal: np.ndarray, how: Placement) -> tuple[np.nd
     """The sites beside the vertices, and which of them are pairs."""
     x, dx = surface.vertices, surface.dx
     numbers = np.arange(len(x))
-    ways = [np.minimum(surface.meetings(x, x + s * dx * normal, numbers).time, 1.0) for s in (-1.0, 1.0)]
+    met = [surface.meetings(x, x + s * dx * normal, numbers) for s in (-1.0, 1.0)]
+    ways = [np.minimum(m.time, 1.0) for m in met]
     offset = np.stack([-how.inside * ways[0], how.outside * ways[1]], axis=1) * dx
-    real = np.stack([ways[0] > 0.0, ways[1] >= how.gap], axis=1)
+    real = np.stack([ways[0] > 0.0, ~touching(surface, met[1], how)], axis=1)
     wiggle = SHIFT * scattered(x, dx) * 3.0
     chosen = real.ravel()
     number = np.where(real, np.cumsum(chosen).reshape(real.shape) - 1, -1)
@@ -92,6 +98,12 @@ def beside(surface: Elements, normal: np.ndarray, how: Placement) -> tuple[np.nd
             break
         offset[whose[pairs[found, 0]]] *= 0.5
     return points, pairs
+
+
+def touching(surface: Elements, before: Meetings, how: Placement) -> np.ndarray:
+    """Which vertices touch what their rays, dx long, meet before them."""
+    own = np.zeros(len(before.time), np.int64) if surface.part is None else surface.part
+    return before.time < how.narrowest(surface.parts_of(before.element) == own)
 
 
 def lattice_around(surface: Elements, spacing: float) -> np.ndarray:

@@ -9,7 +9,8 @@ import numpy as np
 from glug import jit
 from glug.geometry.tracking import kernels_pairs
 
-MOST_PASSES = 12  # before vertices that still meet something stay where they are
+TOGETHER = 6  # passes in which what meets goes on together
+MOST_PASSES = 12  # more, in which it is shortened, before vertices that still meet something stay where they are
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,16 @@ class Lattice:
 
 
 def clean(x: np.ndarray, displacement: np.ndarray, triangles: np.ndarray, near: float) -> tuple[np.ndarray, int]:
-    """The displacement (n, 3), shortened where vertices would meet something; and the passes that it took.
+    """The displacement (n, 3), changed where vertices would meet something; and the passes that it took.
 
-    Pairs stop when they are `near` [m], or at half their distance if that is less. Not to move at all is clean.
+    Pairs come as near as `near` [m], or half their distance if that is less, and then go on together: a seam between
+    two surfaces moves with the liquid on both sides. What that does not settle is shortened; not to move is clean.
     """
     d, count = np.array(displacement, np.float64), len(triangles)
     bits, time, who = np.empty(count, np.uint8), np.empty(count), np.empty((count, 4), np.int64)
     kernels_pairs.own(triangles, bits)
     active = np.ones(count, np.bool_)
-    lattice = Lattice.around(x, d, triangles, 0.0)  # shorter displacements stay in the same boxes
+    lattice = Lattice.around(x, d, triangles, 0.0)
     passes = 0
     with jit.threads_for(20 * count):
         while True:
@@ -51,9 +53,14 @@ def clean(x: np.ndarray, displacement: np.ndarray, triangles: np.ndarray, near: 
             kernels_pairs.meetings(*given, time, who)
             if not (time < 1.0).any():
                 return d, passes
-            scale = np.ones(len(x))
-            kernels_pairs.shorten(time, who, scale)
-            if passes > 1:
-                scale[scale < 1.0] *= 0.8 if passes < MOST_PASSES else 0.0
-            d *= scale[:, None]
-            active = (scale < 1.0)[triangles].any(axis=1)
+            changed = np.zeros(len(x), np.bool_)
+            if passes <= TOGETHER:
+                kernels_pairs.together(time, who, 1.0 if passes == 1 else 0.5, d, changed)
+                lattice = Lattice.around(x, d, triangles, 0.0)
+            else:  # shorter displacements stay in the same boxes
+                scale = np.ones(len(x))
+                kernels_pairs.shorten(time, who, scale)
+                changed = scale < 1.0
+                scale[changed] *= 0.8 if passes < TOGETHER + MOST_PASSES else 0.0
+                d *= scale[:, None]
+            active = changed[triangles].any(axis=1)

@@ -147,6 +147,27 @@ def meetings(x, d, tri, bits, active, awake, lattice, size, near, time, who):
 
 
 @kernel
+def together(time, who, kept, d, moved):
+    """Every vertex of a meeting keeps its part in their common way, and goes with the rest until they meet.
+
+    moved   whether a vertex takes part in a meeting. Where it does in several, it has their mean.
+    """
+    total, count = np.zeros_like(d), np.zeros(len(d), np.int64)
+    for t in range(len(time)):
+        if time[t] < 1.0:
+            for a in range(3):
+                mean = 0.25 * (d[who[t, 0], a] + d[who[t, 1], a] + d[who[t, 2], a] + d[who[t, 3], a])
+                for k in range(4):
+                    total[who[t, k], a] += mean + kept * time[t] * (d[who[t, k], a] - mean)
+            for k in range(4):
+                count[who[t, k]] += 1
+    for v in range(len(d)):
+        moved[v] = count[v] > 0
+        for a in range(3):
+            d[v, a] = total[v, a] / count[v] if count[v] > 0 else d[v, a]
+
+
+@kernel
 def shorten(time, who, scale):
     """Every vertex of a meeting goes as far as the earliest that it takes part in."""
     for t in range(len(time)):

@@ -37,9 +37,12 @@ class Behind(NamedTuple):
 
 @dataclass(frozen=True)
 class VoronoiField:
-    """Vectors [m/s] of sites, vertices and faces of a mesh."""
+    """Vectors [m/s] of sites, vertices and faces of a mesh; `u` are the velocities of faces that it was made of."""
 
     mesh: Voronoi
+    u: np.ndarray
+    used: np.ndarray
+    wet: np.ndarray
     site: np.ndarray
     vertex: np.ndarray
     face: np.ndarray
@@ -47,6 +50,7 @@ class VoronoiField:
     gradient: np.ndarray  # (sites, dim, dim) of the linear functions of sites in the liquid
     inside: np.ndarray  # the sites in the liquid that have such a function
     interpolation: Interpolation = "refined"
+    behind: Behind | None = None
 
     @classmethod
     def of(
@@ -90,7 +94,11 @@ class VoronoiField:
             vertex[hidden] -= into[:, None] * behind.outwards
         face = np.empty((len(u), mesh.dim))
         kernels.face_vectors(*mesh.ring, vertex, known, mesh.face_normal, u, used, face)
-        return cls(mesh, site, vertex, face, known, gradient, inside, interpolation)
+        return cls(mesh, u, used, wet, site, vertex, face, known, gradient, inside, interpolation, behind)
+
+    def of_faces(self, u: np.ndarray) -> VoronoiField:
+        """The field of other velocities of the same faces."""
+        return VoronoiField.of(self.mesh, u, self.used, self.wet, self.interpolation, self.behind)
 
     @cached_property
     def _mesh(self) -> tuple:
@@ -105,6 +113,14 @@ class VoronoiField:
         points = np.ascontiguousarray(points, np.float64)
         kernels.sample(points, tuple(self.mesh.bins), self._mesh, field, KINDS[self.interpolation], out)
         return out
+
+    def bounds(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest [m/s] of every component in the cells that points are in, (n, dim) each."""
+        low, high = np.empty((len(points), self.mesh.dim)), np.empty((len(points), self.mesh.dim))
+        field = self.site, self.vertex, self.face, self.known
+        points = np.ascontiguousarray(points, np.float64)
+        kernels.bounds(points, tuple(self.mesh.bins), self._mesh, field, low, high)
+        return low, high
 
     @cached_property
     def _nearest(self) -> cKDTree:

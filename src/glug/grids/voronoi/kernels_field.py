@@ -357,3 +357,22 @@ def sample(points, bins, mesh, field, kind, out):
                 barycentric(points[i], s, mesh, field, scratch, out[i])
             else:
                 generalised(points[i], s, mesh, field, scratch, out[i])
+
+
+@kernel(parallel=True)
+def bounds(points, bins, mesh, field, low, high):
+    """The least and the largest of every component that the cell around a point has: its site, faces and vertices."""
+    start, order, corner, shape, width = bins
+    sites, of_start, of_face, at_start, at_vertices = mesh[0], mesh[8], mesh[9], mesh[11], mesh[12]
+    at_site, at_vertex, at_face, known = field
+    for n in prange(len(points)):
+        s = nearest(points[n], sites, start, order, corner, shape, width)
+        for a in range(points.shape[1]):
+            least = most = at_site[s, a]
+            for o in range(of_start[s], of_start[s + 1]):
+                least, most = min(least, at_face[of_face[o], a]), max(most, at_face[of_face[o], a])
+            for o in range(at_start[s], at_start[s + 1]):
+                v = at_vertices[o]
+                if known[v]:
+                    least, most = min(least, at_vertex[v, a]), max(most, at_vertex[v, a])
+            low[n, a], high[n, a] = least, most

@@ -7,14 +7,16 @@ which also carries it from the old mesh to the new one), adds gravity, and proje
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from glug.geometry.embedded.cells import EmbeddedCells
 from glug.geometry.embedded.curvature import curvature
 from glug.geometry.embedded.elements import Elements
-from glug.geometry.embedded.sites import Placement
+from glug.geometry.embedded.sites import Placement, touching
 from glug.geometry.tracking.surface import TrackedSurface
 from glug.grids.voronoi.field import Behind, Interpolation, VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
@@ -70,6 +72,7 @@ class Method:
     interpolation: Interpolation = "refined"
     solver: SolverName = "direct"
     limits: SolveLimits = LIMITS
+    compensated: bool = True  # what a step forth and back of the velocity loses is made up for
 
 
 @dataclass
@@ -92,7 +95,20 @@ class VoronoiLiquid:
 
     @property
     def elements(self) -> Elements:
-        return Elements(self.surface.vertices, self.surface.triangles, self.surface.dx)
+        """The surface for rays. Parts that touch somewhere are one: there, their surfaces have met."""
+        s = self.surface
+        found = Elements(s.vertices, s.triangles, s.dx, s.part)
+        return found if len(s.target) < 2 else replace(found, part=self.meeting_parts(found))
+
+    def meeting_parts(self, surface: Elements) -> np.ndarray:
+        """The part of every vertex (n,), those that touch having the same number."""
+        own, x = self.surface.part, surface.vertices
+        before = surface.meetings(x, x + surface.dx * self.normals(), np.arange(len(x)))
+        near = before.time < self.method.placement.gap
+        pairs = own[near], surface.parts_of(before.element[near])
+        count = len(self.surface.target)
+        graph = sparse.coo_matrix((np.ones(len(pairs[0]), np.int8), pairs), shape=(count, count))
+        return connected_components(graph, directed=False)[1][own]
 
     def normals(self) -> np.ndarray:
         return self.surface.measure(self.surface.part, len(self.surface.target))[2]
@@ -142,14 +158,15 @@ class VoronoiLiquid:
         s.settle(self.ashore())
         if len(s.triangles) == 0:
             return
-        facing = self.facing()
+        facing, seam = self.facing()
         self.swept = self.at_surface(facing)
         self.pace = velocities_of_parts(s, self.swept)
         flow = self.velocity.carried(s.vertices, dt) - s.vertices
         flow[facing] = dt * self.swept[facing]
+        loose = ~seam[:, None]
         if self.solid is None:
-            moved = flow + s.smoothing() + s.fairing(FAIRING)
-            s.move(moved + s.correction(at=s.vertices + moved))
+            moved = flow + s.smoothing() + loose * s.fairing(FAIRING)
+            s.move(moved + s.correction(~seam, s.vertices + moved))
             return
         distance, outwards = self.solid(s.vertices), directions(s.vertices, self.solid, s.dx)
         away = (self.normals() * outwards).sum(axis=1) > FILM
@@ -160,14 +177,15 @@ class VoronoiLiquid:
         depth = np.clip(distance + DEEP[s.vertices.shape[1]] * s.dx, -PULL * s.dx, PULL * s.dx)
         flow = np.where(free[:, None], flow, dt * along - depth[:, None] * outwards)
         clear = (distance > CLEAR * s.dx) | (away & free)
-        moved = flow + clear[:, None] * (s.smoothing() + s.fairing(FAIRING))
-        s.move(moved + s.correction(free, outside(s.vertices + moved, self.solid, s.dx)))
+        moved = flow + clear[:, None] * (s.smoothing() + loose * s.fairing(FAIRING))
+        s.move(moved + s.correction(free & ~seam, outside(s.vertices + moved, self.solid, s.dx)))
 
-    def facing(self) -> np.ndarray:
-        """Which vertices have another piece of the surface before them, within a cell."""
-        x = self.surface.vertices
-        before = self.elements.meetings(x, x + self.surface.dx * self.normals(), np.arange(len(x)))
-        return before.time < 1.0
+    def facing(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which vertices have another piece of the surface before them, within a cell; and which touch one."""
+        x, surface = self.surface.vertices, self.elements
+        before = surface.meetings(x, x + surface.dx * self.normals(), np.arange(len(x)))
+        seam = touching(surface, before, self.method.placement)
+        return (before.time < 1.0) & ~seam, seam
 
     def at_surface(self, facing: np.ndarray) -> np.ndarray:
         """The velocity of the surface's vertices; those that are `facing` others have that of the liquid behind them.
@@ -191,12 +209,16 @@ class VoronoiLiquid:
         """
         assert isinstance(self.velocity, VoronoiField)
         m = cells.mesh
-        vector = self.velocity(self.velocity.carried(m.face_position, -dt))
+        came = self.velocity.carried(m.face_position, -dt)
+        vector = self.velocity(came)
+        if self.method.compensated:
+            low, high = self.velocity.bounds(came)
+            vector = np.clip(vector + 0.5 * self.lost(cells, vector, dt)(came), low, high)
         a, b = m.beside
         first, second = cells.wet[a] & ~cells.wet[b], cells.wet[b] & ~cells.wet[a]
         element = np.where(first, cells.from_first.element, np.where(second, cells.from_second.element, -1))
         triangles = self.surface.triangles
-        faced = np.append(self.facing()[triangles].any(axis=1), False)
+        faced = np.append(self.facing()[0][triangles].any(axis=1), False)
         at = np.flatnonzero(faced[element])
         if len(at):
             before = -dt * self.swept[triangles[element[at]]].mean(axis=1)
@@ -205,6 +227,24 @@ class VoronoiLiquid:
         if len(self.gravity):
             vector = vector + dt * np.asarray(self.gravity, float)
         return (vector * m.face_normal).sum(axis=1)
+
+    def lost(self, cells: EmbeddedCells, vector: np.ndarray, dt: float) -> VoronoiField:
+        """What the velocity loses where its values (faces, dim) on new cells are brought back to the old ones.
+
+        A way forth and back loses twice what the way forth does (Dupont and Liu 2003). Faces at the surface lose
+        nothing: what is continued beyond it differs by more than that.
+        """
+        field, m = self.velocity, cells.mesh
+        assert isinstance(field, VoronoiField)
+        used = cells.wet[m.beside].any(axis=0) & (open_parts(cells, self.solid) > 0.0)
+        u = np.where(used, (vector * m.face_normal).sum(axis=1), 0.0)
+        there = field_on(m, u, used, cells.wet, self.method.interpolation, self.solid)
+        old = field.mesh
+        at = np.flatnonzero(field.used & field.wet[old.beside].all(axis=0))
+        back = there(field.carried(old.face_position[at], dt))
+        missing = np.zeros_like(field.u)
+        missing[at] = field.u[at] - (back * old.face_normal[at]).sum(axis=1)
+        return field.of_faces(missing)
 
     def project(self, cells: EmbeddedCells, u: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Make the velocities of the faces free of divergence, and a field of them; returns what `solve` does."""
@@ -236,7 +276,7 @@ class VoronoiLiquid:
         """
         assert isinstance(self.velocity, VoronoiField)
         s = self.surface
-        missing = self.pace + gained - velocities_of_parts(s, self.at_surface(self.facing()))
+        missing = self.pace + gained - velocities_of_parts(s, self.at_surface(self.facing()[0]))
         change = given_back(s, cells, used, self.opened, missing)
         if change.any():
             u = u + change
