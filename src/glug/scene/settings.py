@@ -178,7 +178,7 @@ class Solver(Model):
     tetrahedra: Tetrahedra = Tetrahedra()
     voronoi: Voronoi = Voronoi()
     tension: Literal["explicit", "implicit"] = Field(
-        default="explicit", description="surface tension; implicit takes steps of any length, and slows short waves"
+        default="explicit", description="surface tension; implicit takes steps ten times as long, and slows short waves"
     )
     coupling: Literal["split", "stokes"] = Field(
         default="split", description="pressure and viscosity one after the other, or in one solve"

@@ -26,6 +26,7 @@ from glug.simulation.nozzles import Nozzle
 
 BORDER = 3  # cells of a window behind a wall
 THICK_LIQUID = 1.0  # mu / (rho dx^2 fps) above which `auto` is APIC: its own viscosity is less than the liquid's
+IMPLICIT_STEPS = 10.0  # times as long as those of explicit surface tension
 MOST_CELLS_A_STEP = {2: 0.5, 3: 0.66}  # of a tracked surface with cells around it (Brochu, Batty and Bridson 2010)
 STEP_OF_FALL = 3.0  # cells that liquid at rest could fall in a step, at most, or waves of its surface grow
 STEP_OF_BODIES = 0.25  # nu dt / a^2 of a body of radius a, at most: pressure and viscosity push it one after the other
@@ -132,11 +133,10 @@ class Setting:
 
     @property
     def capillary_step(self) -> float:
-        """The longest time step [s] in which explicit surface tension is stable; inf where nothing limits it."""
-        if self.scene.solver.tension == "implicit":
-            return math.inf
+        """The longest time step [s] in which surface tension is stable; inf where nothing limits it."""
         lightest = min(liquid.density for liquid in self.scene.liquids.values())
-        return self.scene.time.capillary * capillary_step(self.tension, lightest, self.dx)
+        longer = IMPLICIT_STEPS if self.scene.solver.tension == "implicit" else 1.0
+        return longer * self.scene.time.capillary * capillary_step(self.tension, lightest, self.dx)
 
     @property
     def laws(self) -> list:

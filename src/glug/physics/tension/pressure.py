@@ -7,11 +7,11 @@ begins with what that pressure alone would do to the faces that the surface cros
 
 Explicit steps are stable while omega dt < 2 for the shortest waves. `held_back` lifts that: a wave of number k gets
 
-    gamma kappa / (1 + (y^2 + y^4) / 2),     y = k (gamma dt^2 / (4 rho))^(1/3),
+    gamma kappa / (1 + F (y^2 + y^4) / 2),     y = k (gamma dt^2 / (4 rho))^(1/3),
 
-which is at most what the trapezoidal rule gives it, 1 / (1 + (omega dt / 2)^2) with omega^2 = gamma k^3 / rho, since
-y^2 + y^4 >= 2 y^3. So no wave turns by more than the rule allows, and none is damped. (k^2 is the Laplacian of means
-over neighbours, and too small for waves of less than about eight cells, of which the curvature has little left.)
+with F what the curvature's filter leaves of it. That is at most what the trapezoidal rule gives it,
+1 / (1 + (omega dt / 2)^2) with omega^2 = F gamma k^3 / rho, since y^2 + y^4 >= 2 y^3. So no wave turns by more than the
+rule allows, and none is damped. (k^2 is the Laplacian of means over neighbours.)
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import cg
+from scipy.sparse.linalg import LinearOperator, cg
 
 from glug.grids.extrapolate import extrapolate
 from glug.grids.regular import Grid, Staggered
@@ -36,19 +35,22 @@ def capillary_step(tension: float, density: float, dx: float) -> float:
 
 
 def held_back(points: SurfacePoints, kappa: np.ndarray, steps: float) -> np.ndarray:
-    """Curvature for a time step of `steps` capillary steps, without a limit on it."""
-    if len(points) == 0:
+    """Curvature for a time step of `steps` capillary steps, up to about ten times as long as explicit ones."""
+    n, dim = len(points), points.grid.dim
+    if n == 0:
         return kappa
-    dim = points.grid.dim
     spread = RADIUS**2 / (7.0 if dim == 2 else 8.0)  # variance of `mean` along the surface, per axis [dx^2]
     scale = (0.25 * steps**2) ** (2.0 / 3.0)  # y^2 = scale k^2 dx^2
-    near, area = points.nearness, points.area
-    total = np.sqrt(area * (near @ area))
-    symmetric = sparse.diags(area / total) @ near @ sparse.diags(area / total)  # S, similar to it
-    laplacian = (2.0 / spread) * (sparse.identity(len(points)) - symmetric)
-    bent = scale * laplacian
-    matrix = sparse.identity(len(points)) + 0.5 * (bent + bent @ bent)
-    found, _ = cg(matrix, total * kappa, rtol=ACCURATE)
+    total = np.sqrt(points.area * (points.nearness @ points.area))  # total S / total is symmetric
+
+    def bent(values: np.ndarray) -> np.ndarray:
+        return scale * (2.0 / spread) * (values - points.mean @ values)
+
+    def system(scaled: np.ndarray) -> np.ndarray:
+        once = bent(points.filtered(scaled / total))
+        return scaled + 0.5 * total * (once + bent(once))
+
+    found, _ = cg(LinearOperator((n, n), matvec=system, dtype=np.float64), total * kappa, rtol=ACCURATE)
     return found / total
 
 

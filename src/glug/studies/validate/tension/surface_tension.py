@@ -23,7 +23,6 @@ METHODS = {
     "explicit, 10/4": Method(step=2.5),
     "implicit, 1/4": Method("implicit"),
     "implicit, 10/4": Method("implicit", 2.5),
-    "implicit, 40/4": Method("implicit", 10.0),
     "flip": Method(transfer="flip"),
 }
 CUBES, CUBE_FRAMES = {"regular": 48, "voronoi": 32}, 50  # cells of the scene `cube-drop`; a cube has half as many
