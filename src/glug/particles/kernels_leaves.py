@@ -37,19 +37,6 @@ def cells_of_particles(position, corner, inverse, key):
 
 
 @kernel(parallel=True)
-def leaves_of_particles(position, corner, inverse, levels, tile_key, tile_level, slots, table, leaf):
-    """The leaves at particles, or ABSENT."""
-    for n in prange(position.shape[0]):
-        x = (position[n, 0] - corner[0]) * inverse
-        y = (position[n, 1] - corner[1]) * inverse
-        z = (position[n, 2] - corner[2]) * inverse
-        found = ABSENT
-        if x >= ZERO and y >= ZERO and z >= ZERO:  # not NaN either
-            found = leaf_at(key_of(np.int64(x), np.int64(y), np.int64(z)), levels, tile_key, tile_level, slots, table)
-        leaf[n] = found
-
-
-@kernel(parallel=True)
 def levels_of_particles(volume, ends, level):
     """The number of `ends` that are not above a particle's volume."""
     for n in prange(volume.shape[0]):

@@ -44,11 +44,7 @@ class Place:
 
     def leaves(self, tree: LinearTree, position: np.ndarray) -> np.ndarray:
         """The leaves (int32) at positions, or ABSENT."""
-        found, index = np.empty(len(position), np.int32), tree.index
-        kernels.leaves_of_particles(
-            position, *self.numbers, tree.levels, index.key, index.level, index.slots, index.table, found
-        )
-        return found
+        return tree.index.find(self.keys(position), tree.levels)
 
 
 def sort_by_leaf(p: Particles, tree: LinearTree, place: Place) -> None:

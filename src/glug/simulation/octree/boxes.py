@@ -10,6 +10,8 @@ import numpy as np
 TILE = 8  # cells along the side of a tile
 HALO = 8  # cells around a box: the liquid's distance looks two cells far for particles, and is spread by seven
 LONGEST = 32  # tiles along the side of a box, at most
+# Boxes with a smaller share of tiles are cut in the middle, where they are longer: one cut of a shell wins nothing yet.
+HOLLOW, SHORT = 0.6, 6
 WORTH = 0.9  # windows of both parts over that of a box, below which it is cut: every window has a price of its own
 
 
@@ -22,9 +24,11 @@ def boxes(tiles: np.ndarray) -> list[np.ndarray]:
         low, high = place.min(axis=0), place.max(axis=0) + 1
         cells, axis, at = min(cheapest_cut(place - low, a) for a in range(3))
         longest = int(np.argmax(high - low))
-        if (high - low)[longest] > LONGEST:
+        hollow = (high - low)[longest] > SHORT and len(some) < HOLLOW * np.prod(high - low)
+        worth = cells < WORTH * window_cells(low, high)
+        if (high - low)[longest] > LONGEST or (hollow and not worth):
             axis, at = longest, (high - low)[longest] // 2
-        elif cells >= WORTH * window_cells(low, high):
+        elif not worth:
             found.append(some)
             continue
         below = place[:, axis] - low[axis] < at
