@@ -7,7 +7,7 @@ import numpy as np
 
 from glug.scene import Scene
 from glug.scene.bodies import Source
-from glug.simulation.octree.seeding import begun_tree
+from glug.simulation.octree.seeding import HOLDS_PARTICLES, begun_tree
 from glug.simulation.setting import BORDER, Setting
 
 # At the peak of a step and of a frame, measured (`glug bench memory`).
@@ -63,7 +63,7 @@ def begins_on_tree(setting: Setting) -> bool:
 
 def on_tree(setting: Setting) -> dict[str, float]:
     """The same of a scene on an octree as it begins, with its leaves as cells: nothing else is as large."""
-    step = begun_tree(setting)
+    step = begun_tree(setting, HOLDS_PARTICLES)
     centre = step.place.corner + setting.dx * step.tree.centre
     wet = np.any([volume.shape.distance(centre) < 0.0 for volume in setting.scene.volumes], axis=0)
     leaves, particles = float(len(step.tree)), float(setting.per_cell * np.count_nonzero(wet))

@@ -17,18 +17,20 @@ from glug.simulation.octree.tree import HALF_DIAGONAL, Occupied, StepTree, box_o
 from glug.simulation.setting import Setting
 
 FLUSH = 1e-3  # cells: sides of a volume that near to a closed side of the domain lie on it
+HOLDS_PARTICLES = -0.5  # of the way from the centre of a cell to its side: the middle of an octant is inside
 Depth = tuple[float, Callable[[np.ndarray], np.ndarray]]
 
 
-def begun_tree(setting: Setting) -> StepTree:
-    """The tree of the scene's volumes."""
-    return grow_around(setting, Occupied.by(filled_cells(setting), box_of(setting)[1]), 0.0)
+def begun_tree(setting: Setting, least: float = 0.0) -> StepTree:
+    """The tree of the scene's volumes, with the finest cells that `filled_cells` finds."""
+    return grow_around(setting, Occupied.by(filled_cells(setting, least), box_of(setting)[1]), 0.0)
 
 
-def filled_cells(setting: Setting) -> list[np.ndarray]:
+def filled_cells(setting: Setting, least: float = 0.0) -> list[np.ndarray]:
     """Sorted keys, by level, of the largest cells that are full of liquid, and of finest ones that hold some.
 
-    A coarse one is a finest cell away from the surface at least, which would be as coarse otherwise.
+    A coarse one is a finest cell away from the surface at least, which would be as coarse otherwise. `least` is how deep
+    the centre of a finest one is, over half its side: HOLDS_PARTICLES are all that particles are seeded in.
     """
     place, levels, dx = place_of(setting), setting.scene.refine.levels, setting.dx
     depths = [depth_in(setting, volume.shape) for volume in setting.scene.volumes]
@@ -41,7 +43,7 @@ def filled_cells(setting: Setting) -> list[np.ndarray]:
         full, some = np.zeros(len(cells), np.bool_), np.zeros(len(cells), np.bool_)
         for half, depth in depths:
             deep = depth(centre)
-            full |= deep >= half * side + dx if l else deep > -0.5 * half * side  # the middle of an octant is inside
+            full |= deep >= half * side + dx if l else deep > least * half * side
             some |= deep > -half * side
         for solid in setting.solids if l else ():
             full &= solid.distance(centre, 0.0) > HALF_DIAGONAL * side
