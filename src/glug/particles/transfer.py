@@ -45,7 +45,7 @@ def to_grid(
         kernels.normalise(u, m, least)
     if near is not None:
         given = p.position, p.volume if mass is None else mass, p.start
-        velocity = add_slopes(velocity, weight, least, grid, near, *given)
+        velocity = add_slopes(velocity, weight, least, grid, near, given)
     reached = tuple((m > least).view(np.uint8) for m in weight)  # a quarter of the memory, kept all step
     return velocity, (reached[0], reached[1], reached[2])
 
@@ -56,19 +56,18 @@ def add_slopes(
     least: np.float32,
     grid: Grid,
     near: np.ndarray,
-    position: np.ndarray,
-    mass: np.ndarray,
-    start: np.ndarray,
+    given: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> Staggered:
     """Velocities of faces beside a surface, from particles that lie on one side of them only.
 
-    The mean over such particles is the velocity of their own mean place, farther inside. With the gradient at the
-    particles of cells `near`, taken from the faces, it is carried to the face; the next round knows it better.
+    `given` are their positions, their masses, whose sums on the faces are `weight`, and the first of every cell. The
+    mean over such particles is the velocity of their own mean place, farther inside. With the gradient at the particles
+    of cells `near`, taken from the faces, it is carried to the face; the next round knows it better.
     """
     changed = velocity
     for _ in range(ROUNDS_OF_SLOPES):
         slopes = grid.staggered()
-        kernels.slopes_to_grid(position, mass, start, near, *_corner_and_inverse(grid), *changed, *slopes)
+        kernels.slopes_to_grid(*given, near, *_corner_and_inverse(grid), *changed, *slopes)
         for u, m, slope in zip(velocity, weight, slopes):
             kernels.add_weighed(u, m, least, slope)
         changed = slopes

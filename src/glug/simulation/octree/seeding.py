@@ -29,8 +29,8 @@ def begun_tree(setting: Setting, least: float = 0.0) -> StepTree:
 def filled_cells(setting: Setting, least: float = 0.0) -> list[np.ndarray]:
     """Sorted keys, by level, of the largest cells that are full of liquid, and of finest ones that hold some.
 
-    A coarse one is a finest cell away from the surface at least, which would be as coarse otherwise. `least` is how deep
-    the centre of a finest one is, over half its side: HOLDS_PARTICLES are all that particles are seeded in.
+    A coarse one is a finest cell away from the surface at least, which would be as coarse otherwise. `least` is how
+    deep the centre of a finest one is, over half its side: with HOLDS_PARTICLES all that particles are seeded in.
     """
     place, levels, dx = place_of(setting), setting.scene.refine.levels, setting.dx
     depths = [depth_in(setting, volume.shape) for volume in setting.scene.volumes]

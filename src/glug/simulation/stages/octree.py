@@ -144,7 +144,7 @@ def transfer_to_grid(context: StepContext) -> None:
         if not setting.apic:
             near = beside_air(brick.taken(step.phi, setting.dx), setting.dx)
             weight = brick.taken_faces(volume)
-            velocity = add_slopes(velocity, weight, least, brick.grid, near, *brick.particles(p))
+            velocity = add_slopes(velocity, weight, least, brick.grid, near, brick.particles(p))
         for u, there in zip(velocity, known):
             continued(u, there, 2)
         brick.give_faces(velocity, step.u)
