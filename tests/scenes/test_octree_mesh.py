@@ -21,6 +21,7 @@ from glug.simulation.octree.tree import box_of
 from glug.simulation.setting import Setting
 from glug.simulation.stages import octree as octree_stages
 from glug.simulation.stages import stages_of
+from glug.simulation.stages.transfer import beside_air
 
 N = 32
 MESHES = ("regular", "octree")
@@ -331,3 +332,10 @@ def test_what_does_not_go_with_a_tree_is_refused_in_one_line(changes, words):
 def test_a_plane_scene_is_refused():
     with pytest.raises(InputError, match="3D scenes only"):
         load("dam-break-2d", {"solver.mesh": "octree"})
+
+
+def test_faces_beyond_a_window_are_not_written():
+    """Particles in the outermost cells of a window, which those of bricks have, reach faces that are not in it."""
+    near = beside_air(np.full((5, 6, 7), 0.1, np.float32), 0.1)
+    assert near[1:-1, 1:-1, 1:-1].all() and near.sum() == 3 * 4 * 5
+    assert beside_air(np.full((5, 6, 1), 0.1, np.float32), 0.1)[1:-1, 1:-1].all()  # in 2D there is one layer

@@ -34,8 +34,13 @@ def transfer_to_grid(context: StepContext) -> None:
 
 
 def beside_air(phi: np.ndarray, dx: float) -> np.ndarray:
-    """1 (uint8) in cells from which particles reach faces that see air within a cell."""
-    return (phi > np.float32(-BESIDE_AIR * dx)).view(np.uint8)
+    """1 (uint8) in cells from which particles reach faces that see air within a cell, and none beyond the window."""
+    near = (phi > np.float32(-BESIDE_AIR * dx)).view(np.uint8)
+    for a in range(near.ndim):
+        if near.shape[a] > 1:
+            ends = np.moveaxis(near, a, 0)
+            ends[0] = ends[-1] = 0
+    return near
 
 
 def masses(setting: Setting, p: Particles) -> np.ndarray | None:
