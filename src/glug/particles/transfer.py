@@ -62,7 +62,8 @@ def add_slopes(
 
     `given` are their positions, their masses, whose sums on the faces are `weight`, and the first of every cell. The
     mean over such particles is the velocity of their own mean place, farther inside. With the gradient at the particles
-    of cells `near`, taken from the faces, it is carried to the face; the next round knows it better.
+    of cells `near`, taken from the faces, it is carried to the face; the next round knows it better. `near` is 0 in the
+    outermost cells of the grid, whose particles reach beyond it.
     """
     changed = velocity
     for _ in range(ROUNDS_OF_SLOPES):

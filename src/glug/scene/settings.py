@@ -85,7 +85,11 @@ class Voronoi(Model):
         default=1.0 / 3.0, gt=0, le=0.5, description="share of the way into the air at which its pressures are"
     )
     lattice: Positive = Field(default=2.0, ge=1, le=4, description="spacing of the pressures elsewhere [cells]")
-    gap: NonNegative = Field(default=0.05, le=0.5, description="air narrower than this has no pressure [cells]")
+    gap: NonNegative = Field(
+        default=0.05,
+        le=0.5,
+        description="air narrower than this has no pressure [cells]; 0.2 at least between pieces that touch",
+    )
     interpolation: Literal["refined", "barycentric", "generalised"] = Field(
         default="refined", description="velocity between faces, vertices and sites, or (baselines) by fewer of them"
     )

@@ -66,7 +66,7 @@ def method_of(setting: Setting) -> Method:
     placement = Placement(asked.sites, asked.inside, asked.outside, asked.lattice, asked.gap)
     limits = SolveLimits(solver.tolerance.pressure, solver.max_iterations)
     name: SolverName = "direct" if setting.dim == 2 else SOLVERS[solver.pressure]
-    return Method(placement, asked.interpolation, name, limits)
+    return Method(placement, asked.interpolation, name, limits, compensated=asked.interpolation == "refined")
 
 
 def first_surface(setting: Setting, solid: Distance | None) -> TrackedSurface:

@@ -5,13 +5,15 @@
 A projection with air at p = 0 (or at a bubble's pressure, or with a pressure of its own) meets it where the velocity
 begins with what that pressure alone would do to the faces that the surface crosses; a Stokes solve likewise.
 
-Explicit steps are stable while omega dt < 2 for the shortest waves. `held_back` lifts that: a wave of number k gets
+Explicit steps are stable while omega dt < 2 for the shortest waves. `held_back` allows about ten times as long ones: a
+wave of number k gets
 
     gamma kappa / (1 + F (y^2 + y^4) / 2),     y = k (gamma dt^2 / (4 rho))^(1/3),
 
 with F what the curvature's filter leaves of it. That is at most what the trapezoidal rule gives it,
-1 / (1 + (omega dt / 2)^2) with omega^2 = F gamma k^3 / rho, since y^2 + y^4 >= 2 y^3. So no wave turns by more than the
-rule allows, and none is damped. (k^2 is the Laplacian of means over neighbours.)
+1 / (1 + (omega dt / 2)^2) with omega^2 = F gamma k^3 / rho, since y^2 + y^4 >= 2 y^3. So no wave of a flat surface
+turns by more than the rule allows, and none is damped; with longer steps a disc at rest still blows up, and why is not
+known. (k^2 is the Laplacian of means over neighbours.)
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Boxes around tiles of cells, so that windows around the boxes hold few cells that nobody asks for.
 
-A box is cut in two wherever the windows of both parts are smaller together, and where it is too long for one.
+A box is cut in two wherever the windows of both parts are smaller together, where it is too long for one, and in its
+middle where it is mostly hollow.
 """
 
 from __future__ import annotations

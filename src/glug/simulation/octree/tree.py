@@ -228,6 +228,8 @@ def keys_of_tiles(tiles: Tiles) -> np.ndarray:
 
 def holds(tiles: Tiles, keys: np.ndarray) -> np.ndarray:
     """Whether cells are marked."""
+    if len(tiles.key) == 0:
+        return np.zeros(len(keys), np.bool_)
     tile = places(tiles.key, keys >> 9)
     return (tile >= 0) & (tiles.cells[tile, keys & 511] > 0)
 

@@ -36,14 +36,17 @@ def time_step(context: StepContext) -> None:
     """How long the step takes."""
     context.dt = choose_time_step(context.setting, context.state)
     setting = context.setting
-    for longest, wants, lifts in (
-        (setting.capillary_step, "surface tension wants", 'solver.tension = "implicit"'),
-        (setting.longest_step, "bodies in viscous liquid want", 'solver.coupling = "stokes" in 3D'),
+    implicit = (
+        "" if setting.scene.solver.tension == "implicit" else ', solver.tension = "implicit" ten times as long ones'
+    )
+    for longest, wants, more in (
+        (setting.capillary_step, "surface tension wants", implicit),
+        (setting.longest_step, "bodies in viscous liquid want", ', solver.coupling = "stokes" any (in 3D)'),
     ):
         if context.dt > longest * (1.0 + 1e-6):
             context.warnings.append(
                 f"{wants} steps of at most {longest:.2g} s, this one takes {context.dt:.2g} s: "
-                f"a larger time.fps or time.max_substeps allows it, {lifts} lifts it"
+                f"a larger time.fps or time.max_substeps allows them{more}"
             )
 
 
