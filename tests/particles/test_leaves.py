@@ -59,7 +59,7 @@ def test_mass_and_momentum_are_kept_across_jumps():
     assert mass[:faces].sum() < 0.98 * mass.sum()  # the control: some of it is on ghosts
     on.lattice.pass_on(mass)
     for rounds in ((), ROUNDS):
-        u, *_ = on.velocities(p, NOMINAL, rounds)
+        u, _ = on.velocities(p, NOMINAL, rounds)
         for a in range(3):
             mine = mass[:faces][axis == a].astype(np.float64)
             assert mine.sum() == pytest.approx(float(p.volume.sum(dtype=np.float64)), rel=1e-5)
@@ -126,7 +126,7 @@ def spurious(rounds: Sequence[float]) -> np.ndarray:
     middle = faces.position * DX
     exact = ((middle - 0.5) @ gradient.T)[np.arange(faces.count), faces.axis]
     inner = ((middle > 0.26) & (middle < 0.74)).all(axis=1)
-    u, *_ = on.velocities(p, NOMINAL, rounds)
+    u, _ = on.velocities(p, NOMINAL, rounds)
     off = np.abs(u[: faces.count] - exact)
     return off[inner] / (np.linalg.norm(spin) * 2.0 * np.ldexp(1.0, faces.level[inner].astype(int)) * DX)
 

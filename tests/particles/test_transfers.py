@@ -7,6 +7,7 @@ from glug.grids.regular import FACES, Grid, Staggered
 from glug.jit import threads
 from glug.particles import kernels, transfer
 from glug.particles.storage import Particles
+from glug.simulation.stages.transfer import beside_air
 
 SPACE = Grid(0.125, (12, 10, 11), lo=(-2, 1, 3), origin=(0.3, 0.1, -0.2))
 FLAT = Grid(0.125, (12, 10, 1), lo=(-2, 1, 0), origin=(0.3, 0.1, 0.0), dim=2)
@@ -246,3 +247,10 @@ def test_slopes_keep_the_momentum_of_the_grid(grid):
         size = np.abs(slopes[a]).sum(dtype=np.float64)
         assert size > 0.1
         assert abs(slopes[a].sum(dtype=np.float64)) < 1e-6 * size
+
+
+def test_particles_that_reach_beyond_the_grid_give_no_slopes():
+    """Those in its outermost cells."""
+    near = beside_air(np.full((5, 6, 7), 0.1, np.float32), 0.1)
+    assert near[1:-1, 1:-1, 1:-1].all() and near.sum() == 3 * 4 * 5
+    assert beside_air(np.full((5, 6, 1), 0.1, np.float32), 0.1)[1:-1, 1:-1].all()  # in 2D there is one layer

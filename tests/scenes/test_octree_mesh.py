@@ -21,7 +21,6 @@ from glug.simulation.octree.tree import box_of
 from glug.simulation.setting import Setting
 from glug.simulation.stages import octree as octree_stages
 from glug.simulation.stages import stages_of
-from glug.simulation.stages.transfer import beside_air
 
 N = 32
 MESHES = ("regular", "octree")
@@ -178,7 +177,7 @@ def test_a_domain_that_is_not_whole_roots_holds_its_water():
             stepped(tank(mesh, pool) | {"domain": {"size": size, "resolution": N}}, 3).steps[-1] for mesh in MESHES
         )
         assert octree.liquid_volume == pytest.approx(0.7 * size[0] * size[2], rel=0.01)
-        assert octree.max_speed < 1.05 * regular.max_speed < 0.03  # a leak would fall at g dt = 0.2
+        assert octree.max_speed < min(0.02, 1.05 * regular.max_speed)  # a leak would fall at g dt = 0.2
 
 
 def test_water_that_ends_at_walls_fills_no_cell_behind_them():
@@ -335,10 +334,3 @@ def test_what_does_not_go_with_a_tree_is_refused_in_one_line(changes, words):
 def test_a_plane_scene_is_refused():
     with pytest.raises(InputError, match="3D scenes only"):
         load("dam-break-2d", {"solver.mesh": "octree"})
-
-
-def test_faces_beyond_a_window_are_not_written():
-    """Particles in the outermost cells of a window, which those of bricks have, reach faces that are not in it."""
-    near = beside_air(np.full((5, 6, 7), 0.1, np.float32), 0.1)
-    assert near[1:-1, 1:-1, 1:-1].all() and near.sum() == 3 * 4 * 5
-    assert beside_air(np.full((5, 6, 1), 0.1, np.float32), 0.1)[1:-1, 1:-1].all()  # in 2D there is one layer

@@ -82,11 +82,8 @@ class LeafTransfer:
 
     def velocities(
         self, p: Particles, nominal: float, rounds: Sequence[float] = ROUNDS
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The particles' velocity on faces and ghosts, 1 (uint8) where they reach one, and their volume there.
-
-        Zero where they do not.
-        """
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The particles' velocity on faces and ghosts, and 1 (uint8) where they reach one; zero where they do not."""
         lattice, least = self.lattice, np.float32(LEAST_WEIGHT * nominal)
         momentum, mass = self.scattered(p)
         whole, reaching = momentum.copy(), mass.copy()
@@ -101,7 +98,7 @@ class LeafTransfer:
             lattice.pass_on(missed)
             kernels.mend_velocities(np.float32(step), missed, reaching, lattice.faces.count, reached, u)
             lattice.fill(u)
-        return u, reached, reaching
+        return u, reached
 
     def flip(self, p: Particles, new: np.ndarray, old: np.ndarray, ratio: float) -> None:
         """Give particles the change from `old` to `new`, and 1 - ratio of `new` itself."""

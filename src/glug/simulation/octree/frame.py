@@ -104,7 +104,7 @@ class TreeFrame:
     def _velocity(self, points: np.ndarray) -> np.ndarray:
         """At points, from the faces that particles reach; slightly inside the domain, whose sides end the tree."""
         step = self.step
-        u, reached, _ = step.transfer.velocities(self.particles, self.setting.particle_volume)
+        u, reached = step.transfer.velocities(self.particles, self.setting.particle_volume)
         inner = np.clip(
             points, np.asarray(self.setting.walls.lower) + 1e-3 * self.setting.dx,
             np.asarray(self.setting.walls.upper) - 1e-3 * self.setting.dx,

@@ -25,7 +25,6 @@ from glug.particles.leaves import sort_by_leaf
 from glug.particles.levels import MOST_LEVELS, level_of, merge, split
 from glug.particles.seeding import Limits, limit_per_cell
 from glug.particles.storage import Particles
-from glug.particles.transfer import LEAST_WEIGHT, add_slopes
 from glug.physics import advection
 from glug.physics.pressure.kernels import closed_flux
 from glug.physics.pressure.octree.problem import OctreePressure
@@ -41,7 +40,6 @@ from glug.simulation.stages.budget import by_group, lattice, relative_mass
 from glug.simulation.stages.geometry import CORRECTION_GAIN
 from glug.simulation.stages.motion import LEAST_PER_CELL, MOST_PER_CELL, let_in
 from glug.simulation.stages.solves import DISPLACED, NOISE
-from glug.simulation.stages.transfer import beside_air
 from glug.solvers.limits import SolveLimits
 
 
@@ -136,15 +134,11 @@ def pressure_problem(context: StepContext) -> None:
 
 def transfer_to_grid(context: StepContext) -> None:
     """The particles' velocity on faces and ghosts, and two samples beyond."""
-    setting, step, p = context.setting, context.tree, context.state.particles
-    step.u, step.reached, volume = step.transfer.velocities(p, setting.particle_volume)
-    source, least = step.u.copy(), np.float32(LEAST_WEIGHT * setting.particle_volume)
+    setting, step = context.setting, context.tree
+    step.u, step.reached = step.transfer.velocities(context.state.particles, setting.particle_volume)
+    source = step.u.copy()
     for brick in bricks(step):
         velocity, known = brick.taken_faces(source), brick.taken_faces(step.reached)
-        if not setting.apic:
-            near = beside_air(brick.taken(step.phi, setting.dx), setting.dx)
-            weight = brick.taken_faces(volume)
-            velocity = add_slopes(velocity, weight, least, brick.grid, near, brick.particles(p))
         for u, there in zip(velocity, known):
             continued(u, there, 2)
         brick.give_faces(velocity, step.u)
