@@ -24,7 +24,8 @@ BESIDE_AIR = 1.5  # cells: half a one to the face, one from there
 def transfer_to_grid(context: StepContext) -> None:
     """The particles' velocity on the faces that they reach, and two samples beyond."""
     setting, particles = context.setting, context.state.particles
-    sloped = setting.dim == 2 and not setting.apic and not context.full  # in 3D it would damp what gains nothing
+    # In 3D it would damp what gains nothing, and triangles see their own samples, and more of their noise.
+    sloped = setting.dim == 2 and setting.scene.solver.mesh == "regular" and not setting.apic and not context.full
     near = beside_air(context.phi, setting.dx) if sloped else None
     context.velocity, context.reached = transfer.to_grid(
         particles, context.grid, setting.particle_volume, masses(setting, particles), near
