@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -17,13 +17,15 @@ from glug.simulation.stages.budget import liquid_now
 from glug.simulation.state import State
 from glug.solvers.cg import largest_in
 
-PARTICLES, FACES = "particles", "faces"
-EVERYTHING = (PARTICLES, FACES)
-# What of these the stages write; one that a program brings may write both.
-WRITES: Mapping[str, Collection[str]] = dict.fromkeys(STAGES, ()) | {
-    **dict.fromkeys(("sort", "reseed", "bubbles", "transfer_to_particles", "advect", "keep_momentum"), (PARTICLES,)),
-    **dict.fromkeys(("transfer_to_grid", "forces", "tension", "project", "viscosity", "pressure"), (FACES,)),
-    **dict.fromkeys(("stokes", "tetrahedra", "extrapolate", "conform", "displace"), (FACES,)),
+POSITION, VELOCITY, FACES = "position", "velocity", "faces"
+EVERYTHING = (POSITION, VELOCITY, FACES)
+# What is looked at after a stage: what it writes, unless it looks itself (solves at their residuals, `extrapolate` at
+# the speed) or only brings in order or to the grid what was looked at before. One that a program brings may write all.
+LOOKED_AT: Mapping[str, Collection[str]] = dict.fromkeys(STAGES, ()) | {
+    **dict.fromkeys(("reseed", "bubbles"), (POSITION, VELOCITY)),
+    **dict.fromkeys(("transfer_to_particles", "keep_momentum"), (VELOCITY,)),
+    **dict.fromkeys(("forces", "tension", "stokes", "tetrahedra", "conform", "displace"), (FACES,)),
+    "advect": (POSITION,),
 }
 UNMET = 1e-4  # share of a divergence that closed liquid may keep before it is reported: more than rounding
 
@@ -43,7 +45,7 @@ def run_stages(context: StepContext, stages: Iterable[Stage]) -> StepContext:
         begin = time.perf_counter()
         try:
             run(context)
-            require_finite(context, WRITES[name] if STAGES.get(name) is run else EVERYTHING)
+            require_finite(context, LOOKED_AT[name] if STAGES.get(name) is run else EVERYTHING)
         except SolverError as error:
             raise SolverError(f"step {number}, {name}: {error}") from error
         context.seconds[name] = context.seconds.get(name, 0.0) + time.perf_counter() - begin
@@ -54,17 +56,24 @@ def run_stages(context: StepContext, stages: Iterable[Stage]) -> StepContext:
     return context
 
 
-def require_finite(context: StepContext, written: Collection[str]) -> None:
+def require_finite(context: StepContext, looked_at: Collection[str]) -> None:
     """SolverError where a value that a stage has written is not finite."""
-    particles = context.state.particles
-    fields = {"position": [particles.position], "velocity": [particles.velocity]} if PARTICLES in written else {}
-    if FACES in written and isinstance(faces := getattr(context, "velocity", ()), tuple):
-        fields["velocity"] = [*fields.get("velocity", ()), *faces]
-    if FACES in written and isinstance(on_tree := getattr(getattr(context, "tree", None), "u", None), np.ndarray):
-        fields["velocity"] = [*fields.get("velocity", ()), on_tree]
-    for name, arrays in fields.items():
+    for name, arrays in looked_at_in(context, looked_at):
         if not all(math.isfinite(largest_in(array)) for array in arrays):
             raise SolverError(f"the {name} is no longer finite; the last checkpoint is from before")
+
+
+def looked_at_in(context: StepContext, looked_at: Collection[str]) -> Iterator[tuple[str, Sequence[np.ndarray]]]:
+    """Arrays of particles and of faces, each with what it is."""
+    particles = context.state.particles
+    if POSITION in looked_at:
+        yield "position", [particles.position]
+    if VELOCITY in looked_at:
+        yield "velocity", [particles.velocity]
+    if FACES in looked_at and isinstance(faces := getattr(context, "velocity", ()), tuple):
+        yield "velocity", faces
+    if FACES in looked_at and isinstance(on_tree := getattr(getattr(context, "tree", None), "u", None), np.ndarray):
+        yield "velocity", [on_tree]
 
 
 def report(context: StepContext) -> StepStats:

@@ -75,6 +75,14 @@ def zeros_like(system: Masked, dtype: type = np.float32) -> Vector:
     return tuple(np.zeros(m.shape, dtype) for m in system.mask)
 
 
+def at_unknowns(system: Masked, fields: Sequence[np.ndarray]) -> Vector:
+    """The values of fields at the unknowns, float64, zero elsewhere; `fields` may be the first ones of a vector."""
+    x = tuple(np.zeros(m.shape) for m, _ in zip(system.mask, fields))
+    for found, m, u in zip(x, system.mask, fields):
+        np.copyto(found, u, where=m > 0)
+    return x
+
+
 def conjugate_gradients(
     system: System,
     preconditioner: Preconditioner,

@@ -19,7 +19,7 @@ from glug.scene.motions.scripted import Pose
 from glug.view.preview import png_bytes
 from glug.view.scene_pictures import ScenePictures
 
-PRIORITY = 5  # below that of the simulation, whose threads wait for each other
+PRIORITY = 15  # far below that of the simulation, whose threads wait for each other: it has the time that they leave
 
 
 class PictureProcess:

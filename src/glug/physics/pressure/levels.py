@@ -58,7 +58,7 @@ class PressureLevel:
 
     def __post_init__(self) -> None:
         self.mask: Vector = (self.diagonal,)
-        self.unknowns = int(np.count_nonzero(self.diagonal))
+        self.unknowns = int(np.count_nonzero(self.diagonal > 0))
 
     @cached_property
     def rows(self) -> PressureRows:

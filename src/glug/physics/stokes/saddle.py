@@ -37,7 +37,7 @@ from glug.physics.terms import Eliminated, Term
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.solvers import ViscousFluid
 from glug.physics.viscosity.weights import LEAST_MASS, empty_border
-from glug.solvers.cg import System, Vector, zeros_like
+from glug.solvers.cg import System, Vector, at_unknowns, zeros_like
 from glug.solvers.limits import SolveLimits
 from glug.solvers.saddle.gmres import Unknowns, dot, gmres
 from glug.solvers.stats import SolveStats
@@ -240,8 +240,7 @@ class StokesProblem:
         relative to: the force M u*, and the flux that u* leaves, but no less than rounded velocities can tell.
         """
         level = self.level
-        faces = (np.where(m > 0, u, np.float64(0.0)) for m, u in zip(level.mask, velocity))
-        moving = (*faces, np.zeros(self.phi.shape))
+        moving = (*at_unknowns(level, velocity), np.zeros(self.phi.shape))
         r = zeros_like(level)
         whole.residual(b, moving, r)
         force, flux, speed = (largest(part) for part in (b[:3], (r[3], b[3]), moving))

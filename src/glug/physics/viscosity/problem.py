@@ -52,7 +52,7 @@ from glug.physics.viscosity.weights import (
     strained,
     stress_weights,
 )
-from glug.solvers.cg import Vector, solve_with_fallback, start_from_better
+from glug.solvers.cg import Vector, at_unknowns, solve_with_fallback, start_from_better
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
@@ -191,7 +191,7 @@ class ViscosityProblem:
         eliminated = Eliminated(system.mask, terms)
         given = [term.given(b, velocity) for term in terms]
         eliminated.prepare(b, given)
-        x = tuple(np.where(g > 0, u, np.float64(0.0)) for g, u in zip(system.mask, velocity))
+        x = at_unknowns(system, velocity)
         setup = time.perf_counter() - begin
         whole = eliminated.couple(system)
         # Liquid that falls onto what it sticks to will hardly move after all.
