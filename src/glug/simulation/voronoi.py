@@ -151,6 +151,12 @@ def target_volume(setting: Setting, state: State) -> float:
     return float(state.surface.target.sum()) * (setting.dx if setting.dim == 2 else 1.0)
 
 
+def centroid(setting: Setting, surface: TrackedSurface) -> np.ndarray:
+    """Of the liquid (dim,) [m]: of what the surface encloses outside solids."""
+    solid = solid_distance(setting)
+    return surface.centroid(None if solid is None else outside(surface.vertices, solid, setting.dx))
+
+
 def forget(state: State) -> None:
     """Nothing is left of the liquid."""
     dim = state.sites.shape[1]

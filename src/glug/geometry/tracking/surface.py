@@ -83,6 +83,14 @@ class TrackedSurface:
         """Enclosed by all of it [m3]."""
         return float(self.measure(np.zeros(len(self.vertices), np.int64), 1)[0][0])
 
+    def centroid(self, at: np.ndarray | None = None) -> np.ndarray:
+        """Of what all of it encloses (dim,) [m]; with its vertices `at` places."""
+        corners = (self.vertices if at is None else at)[self.triangles]
+        middle = corners.mean(axis=(0, 1))
+        corners = corners - middle  # near the origin, with which they are simplices
+        weight = np.linalg.det(corners)
+        return middle + (corners.sum(axis=1) * weight[:, None]).sum(axis=0) / ((corners.shape[1] + 1) * weight.sum())
+
     def improve(self, most_cuts: int = UNLIMITED) -> None:
         """Split, flip and collapse, once over all edges; necks of three edges are cut, at most so many."""
         shortest, longest = self.limits.shortest * self.dx, self.limits.longest * self.dx

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from glug.grids.regular import Grid
 from glug.particles.momenta import Groups, Momenta, momenta_of, momenta_of_flow
 from glug.particles.storage import Particles
+from glug.simulation import voronoi
 from glug.simulation.context import StepContext
 from glug.simulation.frame import Amounts
 from glug.simulation.setting import Setting
@@ -18,6 +20,8 @@ from glug.simulation.stages.transfer import masses
 def liquid_now(context: StepContext) -> Amounts:
     """Of all liquid: of the faces while the step works on their velocity, of the particles before and after."""
     particles, setting = context.state.particles, context.setting
+    if setting.scene.solver.mesh == "voronoi":
+        return enclosed(context)
     if not on_faces(context):
         return carried_by(setting, particles)
     if setting.scene.solver.mesh == "octree":
@@ -26,6 +30,16 @@ def liquid_now(context: StepContext) -> Amounts:
         return carried_by(setting, Particles(given))
     mass, every = relative_mass(setting, particles), Groups.one(particles)
     return amounts(setting, momenta_of_flow(particles, mass, context.grid, every, context.velocity))[0]
+
+
+def enclosed(context: StepContext) -> Amounts:
+    """Of a liquid on Voronoi cells: as high as its surface has it, of which cells that reach beyond it know less."""
+    setting, state = context.setting, context.state
+    found = carried_by(setting, state.particles)
+    if state.surface is None or len(state.surface.triangles) == 0:
+        return found
+    height = -float(voronoi.centroid(setting, state.surface) @ setting.gravity[: setting.dim])  # times g
+    return replace(found, potential=found.mass * height)
 
 
 def carried_by(setting: Setting, particles: Particles) -> Amounts:

@@ -363,10 +363,3 @@ def _height(x: np.ndarray, at: float) -> float:
     top = x[x[:, 1] > 0.25]
     order = np.argsort(top[:, 0])
     return float(np.interp(at, top[order, 0], top[order, 1]))
-
-
-def centroid(surface: TrackedSurface) -> np.ndarray:
-    """Of what a tracked surface or curve encloses [m]."""
-    corners = surface.vertices[surface.triangles]  # with the origin, simplices
-    weight = np.linalg.det(corners)
-    return (corners.sum(axis=1) * weight[:, None]).sum(axis=0) / ((corners.shape[1] + 1) * weight.sum())
