@@ -56,7 +56,7 @@ def diffused(grid: Grid, width: float) -> Particles:
     particles = bar(grid)
     time, diffusivity = 2.0, (width * grid.dx) ** 2 / (2 * 2.0)
     for _ in range(STEPS):
-        heat.diffuse(particles, grid, diffusivity, time / STEPS)
+        heat.diffuse(particles, particles.volume, grid, diffusivity, time / STEPS)
     return particles
 
 
@@ -69,21 +69,25 @@ def test_a_hot_half_spreads_over_the_diffusion_length(grid, width):
     assert spread(diffused(grid, width), grid) == pytest.approx(width * grid.dx, rel=0.15)
 
 
+def mean(particles: Particles) -> float:
+    """Temperature by volume."""
+    volume = particles.volume[:, 0].astype(float)
+    return float(volume @ particles.temperature[:, 0]) / float(volume.sum())
+
+
 @GRIDS
 @WIDTHS
 def test_heat_stays_in_the_liquid(grid, width):
-    before, after = bar(grid), diffused(grid, width)
-    assert after.temperature.mean(dtype=np.float64) == pytest.approx(
-        before.temperature.mean(dtype=np.float64), rel=0.01
-    )
+    """To rounding in float32, though cells at the surface hold less than others."""
+    assert mean(diffused(grid, width)) == pytest.approx(mean(bar(grid)), rel=1e-6)
 
 
 @GRIDS
 def test_a_long_step_is_as_good_as_many_short_ones(grid):
     """One step of the whole time: nothing from the air around the liquid gets into it."""
     particles = bar(grid)
-    heat.diffuse(particles, grid, (4.0 * grid.dx) ** 2 / 2.0, 1.0)
-    assert particles.temperature.mean(dtype=np.float64) == pytest.approx(0.5 * (HOT + COLD), rel=0.01)
+    heat.diffuse(particles, particles.volume, grid, (4.0 * grid.dx) ** 2 / 2.0, 1.0)
+    assert mean(particles) == pytest.approx(0.5 * (HOT + COLD), rel=1e-6)
     assert spread(particles, grid) == pytest.approx(4.0 * grid.dx, rel=0.15)
 
 
@@ -91,23 +95,53 @@ def test_a_long_step_is_as_good_as_many_short_ones(grid):
 def test_an_even_temperature_stays_even(grid):
     particles = bar(grid)
     particles.temperature[:] = HOT
-    heat.diffuse(particles, grid, (6.0 * grid.dx) ** 2 / 2.0, 1.0)
+    heat.diffuse(particles, particles.volume, grid, (6.0 * grid.dx) ** 2 / 2.0, 1.0)
     assert np.abs(particles.temperature - HOT).max() < 0.01
 
 
 @GRIDS
-def test_no_particle_gets_much_hotter_than_the_hottest(grid):
-    """Particles of a cell get the change of their surroundings, so they overshoot a little at a step: by 2% of it."""
-    particles = diffused(grid, 4.0)
-    allowed = 0.02 * (HOT - COLD)
-    assert particles.temperature.max() <= HOT + allowed
-    assert particles.temperature.min() >= COLD - allowed
+@pytest.mark.parametrize("number", [1e-3, 0.05, 0.1, 0.15, 1.0, 30.0])
+def test_no_temperature_leaves_the_range(grid, number):
+    """In steps of any length: D dt / dx^2. A thousandth is what rounding makes of it."""
+    particles = bar(grid)
+    for _ in range(20):
+        heat.diffuse(particles, particles.volume, grid, number * grid.dx**2, 1.0)
+        assert particles.temperature.max() <= HOT + 1e-3
+        assert particles.temperature.min() >= COLD - 1e-3
+
+
+def out_of_range(seconds: float = 2.0) -> float:
+    """How far temperatures have left the range when a hot ball has fallen into a cold pool; its heat is kept."""
+    honey = {"density": 1000.0, "viscosity": 5.0}
+    ball = {"kind": "sphere", "centre": [0.12, 0.1], "radius": 0.05}
+    pool = {"kind": "box", "lower": [0.0, 0.0], "upper": [0.3, 0.06]}
+    simulation = Simulation(
+        {
+            "domain": {"size": [0.3, 0.3], "resolution": 24},
+            "liquids": {"hot": {**honey, "temperature": HOT}, "cold": {**honey, "temperature": COLD}},
+            "volumes": [{"liquid": "hot", "shape": ball}, {"liquid": "cold", "shape": pool}],
+            "heat": {"diffusivity": 2e-4},
+        }
+    )
+    begun = mean(simulation.state.particles)
+    while simulation.state.time < seconds:
+        simulation.step_once()
+    p = simulation.state.particles
+    assert mean(p) == pytest.approx(begun, rel=1e-5)
+    return max(COLD - float(p.temperature.min()), float(p.temperature.max()) - HOT)
+
+
+def test_liquids_that_flow_into_each_other_keep_heat_and_range(monkeypatch):
+    """Control: particles that keep what they differ from their cell by, as it cools, get colder than anything was."""
+    assert out_of_range() < 1e-3
+    monkeypatch.setattr(heat, "DECAY", 0.0)
+    assert out_of_range() > 5.0
 
 
 def test_without_diffusion_nothing_changes():
     """Negative control."""
     particles = bar(SPACE)
-    heat.diffuse(particles, SPACE, 0.0, 1.0)
+    heat.diffuse(particles, particles.volume, SPACE, 0.0, 1.0)
     assert np.array_equal(particles.temperature, bar(SPACE).temperature)
     assert spread(particles, SPACE) < 0.1 * SPACE.dx
 

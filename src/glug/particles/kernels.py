@@ -342,12 +342,12 @@ def add_weighed(field, weight, least, change):
 
 
 @kernel(parallel=True)
-def add_per_cell(start, change, values):
-    """values += change of the particle's cell."""
-    flat = change.ravel()
-    for c in prange(flat.size):
+def follow_cells(start, before, after, keep, values):
+    """values = after + keep (values - before) of the particle's cell."""
+    old, new = before.ravel(), after.ravel()
+    for c in prange(old.size):
         for n in range(start[c], start[c + 1]):
-            values[n, 0] += flat[c]
+            values[n, 0] = new[c] + keep * (values[n, 0] - old[c])
 
 
 # -- motion -----------------------------------------------------------------------------------------------

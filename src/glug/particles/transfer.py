@@ -114,6 +114,6 @@ def cell_means(values: np.ndarray, particles: Particles, grid: Grid, missing: fl
     return out
 
 
-def add_per_cell(values: np.ndarray, particles: Particles, change: np.ndarray) -> None:
-    """Add a cell's change to an attribute of all its particles."""
-    kernels.add_per_cell(particles.start, change, values)
+def follow_cells(values: np.ndarray, particles: Particles, before: np.ndarray, after: np.ndarray, keep: float) -> None:
+    """An attribute follows the means of the cells, and keeps a share of what it differs from them by; in place."""
+    kernels.follow_cells(particles.start, before, after, np.float32(keep), values)

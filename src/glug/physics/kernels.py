@@ -151,26 +151,34 @@ def let_go(axis, area, nodes, beside, u, v, w, sx, sy, sz, moving, own, out):
                     out[i, j, k] = own[i, j, k]
 
 
+@kernel(inline=True)
+def gained(temperature, mass, own, t, i, j, k):
+    """The heat that a cell of temperature t and mass `own` gets from the cell (i, j, k), over the share of a pass."""
+    return min(own, mass[i, j, k]) * (temperature[i, j, k] - t)
+
+
 @kernel(parallel=True)
-def exchange_heat(temperature, occupied, share, out):
-    """One pass of diffusion between occupied cells; others keep their value."""
+def exchange_heat(temperature, mass, share, out):
+    """One pass of diffusion between cells that have mass; others keep their value."""
     ni, nj, nk = temperature.shape
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
         for k in range(nk):
-            t = temperature[i, j, k]
+            t, own = temperature[i, j, k], mass[i, j, k]
+            if own <= np.float32(0.0):
+                out[i, j, k] = t
+                continue
             change = np.float32(0.0)
-            if occupied[i, j, k]:
-                if i > 0 and occupied[i - 1, j, k]:
-                    change += temperature[i - 1, j, k] - t
-                if i < ni - 1 and occupied[i + 1, j, k]:
-                    change += temperature[i + 1, j, k] - t
-                if j > 0 and occupied[i, j - 1, k]:
-                    change += temperature[i, j - 1, k] - t
-                if j < nj - 1 and occupied[i, j + 1, k]:
-                    change += temperature[i, j + 1, k] - t
-                if k > 0 and occupied[i, j, k - 1]:
-                    change += temperature[i, j, k - 1] - t
-                if k < nk - 1 and occupied[i, j, k + 1]:
-                    change += temperature[i, j, k + 1] - t
-            out[i, j, k] = t + share * change
+            if i > 0:
+                change += gained(temperature, mass, own, t, i - 1, j, k)
+            if i < ni - 1:
+                change += gained(temperature, mass, own, t, i + 1, j, k)
+            if j > 0:
+                change += gained(temperature, mass, own, t, i, j - 1, k)
+            if j < nj - 1:
+                change += gained(temperature, mass, own, t, i, j + 1, k)
+            if k > 0:
+                change += gained(temperature, mass, own, t, i, j, k - 1)
+            if k < nk - 1:
+                change += gained(temperature, mass, own, t, i, j, k + 1)
+            out[i, j, k] = t + share * change / own

@@ -133,7 +133,7 @@ def heat(context: StepContext) -> None:
     setting, particles = context.setting, context.state.particles
     heat = setting.scene.heat
     if heat is not None and particles.has("temperature"):
-        heat_exchange.diffuse(particles, context.grid, heat.diffusivity, context.dt)
+        heat_exchange.diffuse(particles, relative_mass(setting, particles), context.grid, heat.diffusivity, context.dt)
     if setting.viscous and particles.has("temperature") and particles.has("viscosity"):
         follow_temperature(setting, particles)
 
