@@ -1,5 +1,9 @@
 """Steps in which pressure and viscosity push a body one after the other are short, or say that they are not."""
 
+import math
+
+import pytest
+
 import glug
 from glug.simulation.setting import STEP_OF_BODIES
 from glug.simulation.stages.motion import choose_time_step
@@ -51,3 +55,26 @@ def test_in_one_solve_steps_may_be_longer():
     free = 2.0 / 9.0 * 100.0 * 0.01 * RADIUS**2 / VISCOSITY
     assert 0.5 * free < speeds[0] < free
     assert abs(speeds[0] / speeds[1] - 1.0) < 0.03
+
+
+@pytest.mark.parametrize("thickness", [0.1, 30.0])
+def test_what_turns_outside_the_domain_makes_no_step_shorter(thickness):
+    """The wall of a bucket may be as thick as one likes; by the corners of its box the thick one would turn at 85 m/s."""
+    hollow = {"kind": "cylinder", "start": [0.5, 0.1, 0.5], "end": [0.5, 50.0, 0.5], "radius": 0.4}
+    block = {"kind": "box", "centre": [0.5, 0.5, 0.5], "size": [1.0 + 2 * thickness] * 3}
+    bucket = {
+        "name": "bucket",
+        "shape": {"kind": "difference", "parts": [block, hollow]},
+        "motion": {"kind": "rotation", "axis": [0, 1, 0], "point": [0.5, 0.0, 0.5], "rate": 2.0},
+    }
+    water = {"liquid": "water", "shape": {"kind": "box", "lower": [0.3, 0.2, 0.3], "upper": [0.7, 0.4, 0.7]}}
+    of = {
+        "domain": {"size": [1.0, 1.0, 1.0], "resolution": 16},
+        "time": {"fps": 10},
+        "liquids": {"water": {"density": 1000.0, "viscosity": 0.0}},
+        "volumes": [water],
+        "solids": [bucket],
+    }
+    simulation = glug.Simulation(of)
+    # The corners of the domain are at 0.71 m from the axis, and cross two cells of 1/16 m in a step.
+    assert choose_time_step(simulation.setting, simulation.state) >= 0.5 * 0.125 / (2.0 * math.sqrt(0.5))

@@ -15,6 +15,7 @@ from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics import heat as heat_exchange
 from glug.scene.bodies import Solid, Source
+from glug.scene.schema import Domain
 from glug.simulation.bodies.motion import coast, reduced
 from glug.simulation.context import StepContext
 from glug.simulation.frame import Amounts
@@ -64,17 +65,20 @@ def choose_time_step(setting: Setting, state: State) -> float:
     ]
     # A body at rest must not fall farther than `reach` within the step either.
     speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
-    speed = max([speed, *(moving_speed(body, t) for body in bodies for t in (state.time, end))])
+    room = setting.scene.domain
+    speed = max([speed, *(moving_speed(body, t, room) for body in bodies for t in (state.time, end))])
     longest = min(setting.longest_step, setting.capillary_step, setting.surface_step)
     steps = max(1, math.ceil(remaining * speed / reach - 1e-6), math.ceil(remaining / longest - 1e-6))
     steps = max(1, min(steps, times.max_substeps - state.substep))
     return remaining / steps
 
 
-def moving_speed(body: Solid | Source, t: float) -> float:
-    """Largest speed [m/s] of a solid or of a source's liquid at the corners of its bounding box."""
-    lower, upper = body.bounds(t)
-    box = np.array([np.where(np.isfinite(c), c, 0.0) for c in (lower, upper)])
+def moving_speed(body: Solid | Source, t: float, room: Domain) -> float:
+    """Largest speed [m/s] of a solid or of a source's liquid at the corners of its bounding box, in the domain.
+
+    What is outside moves nothing: the wall of a bucket that turns may be as thick as one likes.
+    """
+    box = np.clip(body.bounds(t), room.lower, room.upper)
     corners = np.array([[box[i, 0], box[j, 1], box[k, 2]] for i, j, k in np.ndindex(2, 2, 2)])
     velocity = body.velocity(corners, t) if isinstance(body, Solid) else body.velocity_at(corners, t)
     return float(np.linalg.norm(velocity, axis=1).max())
