@@ -59,7 +59,7 @@ def test_in_one_solve_steps_may_be_longer():
 
 @pytest.mark.parametrize("thickness", [0.1, 30.0])
 def test_what_turns_outside_the_domain_makes_no_step_shorter(thickness):
-    """The wall of a bucket may be as thick as one likes; by the corners of its box the thick one would turn at 85 m/s."""
+    """The wall of a bucket may be as thick as one likes; by its corners the thick one turns at 85 m/s."""
     hollow = {"kind": "cylinder", "start": [0.5, 0.1, 0.5], "end": [0.5, 50.0, 0.5], "radius": 0.4}
     block = {"kind": "box", "centre": [0.5, 0.5, 0.5], "size": [1.0 + 2 * thickness] * 3}
     bucket = {
