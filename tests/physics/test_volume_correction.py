@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from glug.grids.regular import Grid
+from glug.particles.storage import Particles
+from glug.particles.transfer import to_cells
 from glug.physics.pressure.volume import (
     DEAD_AROUND,
     DEAD_CURVED,
@@ -111,13 +113,19 @@ def test_sums_around_a_cell_never_turn_a_wave_over(period):
     assert found @ wave[10:30] >= -1e-5
 
 
-def test_fractions_are_spread_as_wide_as_particles():
-    """A full half-space of particles in rows, shared between two centres, and its fraction agree around every cell."""
-    cells = np.arange(20)
-    carried = np.where(cells < 10, 1.0, 0.0).astype(np.float32)
-    carried[9], carried[10] = 7 / 8, 1 / 8  # a box of width dx shared by a hat: an eighth beyond the side
-    fraction = np.where(cells < 10, 1.0, 0.0).astype(np.float32)
-    shape = (20, 12, 12)
-    of_particles = around(np.broadcast_to(carried[:, None, None], shape).copy())
-    of_fractions = around(as_spread(np.broadcast_to(fraction[:, None, None], shape).copy(), 3))
-    assert np.abs(of_particles - of_fractions)[2:18, 5:7, 5:7].max() < DEAD_CURVED * FULL
+@pytest.mark.parametrize("walls", [1, 2, 3])
+def test_fractions_are_spread_as_wide_as_particles(walls):
+    """Beside a wall, in an edge and in a corner that rows of particles fill, both agree around every cell."""
+    grid, cells = Grid(1.0, (20, 20, 20)), [10] * walls + [20] * (3 - walls)
+    rows = np.meshgrid(*((np.arange(2 * n) + 0.5) / 2 for n in cells))  # two particles to a cell along every axis
+    particles = Particles.empty()
+    particles.append(np.stack(rows, axis=-1).reshape(-1, 3), volume=1 / 8)
+    particles.sort(grid)
+    fraction = grid.scalar()
+    fraction[tuple(slice(n) for n in cells)] = 1.0
+    wide = as_spread(fraction.copy(), 3)
+    fields = to_cells(particles.volume, particles, grid), wide, fraction
+    beside = tuple(slice(4, min(n, 16)) for n in cells)
+    carried, held, narrow = (around(field)[beside] for field in fields)
+    assert np.abs(carried / held - 1.0).max() < 1e-5
+    assert np.abs(carried / narrow - 1.0).max() > DEAD_CURVED  # the control
