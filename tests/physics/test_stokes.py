@@ -189,6 +189,17 @@ def test_a_thick_coil_converges_though_coarse_grids_hold_its_thread_back(monkeyp
     assert coil.solve(bench.waves(coil.grid), EXACT)[1].iterations > stats.iterations
 
 
+def test_cycles_of_free_balls_do_not_grow(monkeypatch):
+    def converges() -> bool:
+        problem = bench.problem("balls", 128, 1e5)
+        choices, limits = [problem.monolithic], SolveLimits(1e-6, 12)
+        return problem.solve(bench.waves(problem.grid), limits, choices=choices)[1].converged
+
+    assert converges()
+    monkeypatch.setattr(preconditioners, "HOLD", 0.0)
+    assert not converges()
+
+
 def test_coarse_liquid_is_open_on_all_sides():
     """Also where its blocks end: a jet that is closed on one side of coarse grids makes cycles diverge."""
     grid, _, solid = ball(48)

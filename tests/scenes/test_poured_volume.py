@@ -6,6 +6,7 @@ import pytest
 import glug
 from glug.scene import load
 from glug.simulation.setting import Setting
+from glug.simulation.stages import momentum
 
 CELLS = 48
 FALLING, END = range(3, 9), 14  # frames: the stream falls; it has landed, and piles up
@@ -119,3 +120,39 @@ def test_a_stream_on_tetrahedra_draws_out_a_source_that_is_not_held(monkeypatch)
     monkeypatch.setattr(Setting, "nozzles", lambda setting, t: [])
     found = stream_on_tetrahedra()
     assert found.max() - found[0] > 0.1
+
+
+def falling(dim: int) -> np.ndarray:
+    """How the mean velocity of a stream of honey changes in a second [m/s2], after its source has closed."""
+    scene = {
+        "name": "tap",
+        "domain": {"size": [1, 1, 1][:dim], "resolution": 40},
+        "time": {"fps": 48},
+        "liquids": {"honey": {"material": "honey"}},
+        "sources": [
+            {
+                "shape": {"kind": "box", "lower": [0.4, 0.75, 0.4][:dim], "upper": [0.6, 0.9, 0.6][:dim]},
+                "liquid": "honey",
+                "velocity": [0.3, -1.0, 0.0][:dim],
+                "stop": 0.05,
+            }
+        ],
+        "solver": {"coupling": "stokes"},
+    }
+    simulation, found = glug.Simulation(load(scene)), []
+    while simulation.state.time < 0.14:
+        simulation.step_once()
+        p = simulation.state.particles
+        found.append((simulation.state.time, *np.average(p.velocity, axis=0, weights=p.volume.ravel())))
+    t, velocity = np.array(found)[:, 0], np.array(found)[:, 1:]
+    return (np.diff(velocity, axis=0) / np.diff(t)[:, None])[t[:-1] > 0.1]
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_stream_that_has_left_its_source_falls_freely_in_stokes_solves(dim):
+    assert np.abs(falling(dim) - [0.0, -9.81, 0.0]).max() < 1e-3
+
+
+def test_without_what_free_flight_gives_back_it_would_not(monkeypatch):
+    monkeypatch.setattr(momentum, "flying", lambda context: None)
+    assert np.abs(falling(3) - [0.0, -9.81, 0.0]).max() > 5e-3

@@ -24,6 +24,7 @@ from glug.solvers import kernels as vectors
 from glug.solvers.cg import Vector
 
 PLUS, MINUS = np.float32(1.0), np.float32(-1.0)
+SOME = 10_000  # cells that stand for all
 
 
 @dataclass
@@ -117,9 +118,10 @@ def schur_level(phi: np.ndarray, cells: np.ndarray, area: Staggered, links: Stag
 
 
 def typical(links: Staggered, liquid: np.ndarray) -> float:
-    """The link that most cells have: those that are all alike are swept without reading them."""
-    found, middle = links[0][: liquid.shape[0]][liquid > 0], int(np.count_nonzero(liquid)) // 2
-    return float(np.partition(found, middle)[middle]) if len(found) else 1.0
+    """The link that most cells have, by some of them: those that are all alike are swept without reading them."""
+    found = links[0][: liquid.shape[0]][liquid > 0]
+    some = found[:: 1 + len(found) // SOME]
+    return float(np.partition(some, len(some) // 2)[len(some) // 2]) if len(some) else 1.0
 
 
 def hierarchy(finest: StokesLevel) -> list[StokesLevel]:

@@ -27,15 +27,18 @@ from glug.solvers.multigrid import Multigrid
 from glug.solvers.saddle.bottom import SaddleBottom
 from glug.solvers.smoothers import GaussSeidel
 
-# Sweeps on either side of the coarse correction. Three of them, and 10 iterations of the half-full box at 128 cells,
-# take less time than two and 14.
-SWEEPS, PRESSURE_SWEEPS = 3, 2
-# Coarse grids that are visited twice. In thick liquid all: a jet that sways about its foot takes 16 iterations, not
-# 24. In thin liquid one: coarse pressures correct too far at the surface, and more visits take 13, not 10.
-REPEATS_THICK, REPEATS_THIN = 9, 1
+# Sweeps on either side of the coarse correction, and of the pressures in each: fewer of either take more time.
+SWEEPS, PRESSURE_SWEEPS = 3, 3
+# Every coarse grid but the last is visited twice: a jet that sways about its foot takes 16 iterations, not 24, and what
+# thin liquid takes does not grow with the grid.
+REPEATS = 9
 # Thin threads of thick liquid are stiffer on coarse grids than they are: what comes from these is too small, and is
 # taken so many times (as Braess 1995 does for aggregates). A coil takes 29 iterations, not 35.
 OVERCORRECTION = np.float32(1.4)
+# Interpolated to finer grids, a rigid motion of a coarse part is none at its surface: pressures there push the part on
+# the coarsest grid, which its mass alone holds back, and cycles grow (two balls of 46 cells across: 84 iterations, not
+# 9). Its motion is solved for apart, so the coarsest grid may hold it: by this share of its diagonal.
+HOLD = 0.1
 THICK_ABOVE = 1.0  # mu dt / (rho dx^2)
 # (B A^-1 B')^-1 of thick liquid over one by the diagonal of B D^-1 B': in uniform liquid 2 K over 8 K / 6.
 THICK = 1.5
@@ -68,13 +71,14 @@ class Monolithic:
     """One V-cycle for all unknowns; the rigid motions of free parts, which have no divergence, are solved for apart."""
 
     def __init__(self, level: StokesLevel, closed: np.ndarray | None):
-        level.overcorrection, repeats = (OVERCORRECTION, REPEATS_THICK) if thick(level) else (PLUS, REPEATS_THIN)
-        levels = hierarchy(level)
-        with threads_for(levels[-1].unknowns):
-            bottom = SaddleBottom(levels[-1])
-        self._cycle = _WithPressure(level, Multigrid(levels, CoupledSweeps(), repeats, bottom))
-        self._means = None if closed is None else PartMeans(closed, level.schur.blocks)
+        level.overcorrection = OVERCORRECTION if thick(level) else PLUS
+        self._cycle = _WithPressure(level)
         self._whole = with_free_parts(level.viscous, self._cycle)
+        levels, free = hierarchy(level), self._whole is not self._cycle
+        with threads_for(levels[-1].unknowns):
+            bottom = SaddleBottom(levels[-1], HOLD if free else 0.0)
+        self._cycle.cycle = Multigrid(levels, CoupledSweeps(), REPEATS, bottom)
+        self._means = None if closed is None else PartMeans(closed, level.schur.blocks)
 
     def __call__(self, r: Vector, z: Vector) -> None:
         self._cycle.pressure = r[3], z[3]
@@ -88,14 +92,15 @@ class Monolithic:
 class _WithPressure:
     """A cycle as one of the velocities, with the pressures of this call beside them."""
 
-    def __init__(self, level: StokesLevel, cycle: Multigrid):
-        self._cycle, self._unknowns, self.scratch = cycle, level.unknowns, zeros_like(level)
+    def __init__(self, level: StokesLevel):
+        self._unknowns, self.scratch = level.unknowns, zeros_like(level)
+        self.cycle: Multigrid
         self.pressure: tuple[np.ndarray, np.ndarray]  # given, found
 
     def __call__(self, r: Vector, z: Vector, scratch: Vector) -> float:
         given, found = self.pressure
         with threads_for(self._unknowns):
-            self._cycle.cycle(0, (*r, given), (*z, found), self.scratch)
+            self.cycle.cycle(0, (*r, given), (*z, found), self.scratch)
         return 0.0
 
 

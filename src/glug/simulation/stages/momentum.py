@@ -33,8 +33,8 @@ def weigh(context: StepContext) -> None:
     """Find the liquid in free flight, with forces and before any solve."""
     context.flight = None
     setting, state = context.setting, context.state
-    if setting.air_has_pressure or (setting.stokes and setting.scene.sources):
-        return  # air flows, inlets push; a bubble presses alike on all sides of what it surrounds
+    if setting.air_has_pressure:
+        return  # air flows; a bubble presses alike on all sides of what it surrounds
     groups = flying(context)
     if groups is not None:
         particles, given = state.particles, masses(context.setting, state.particles)

@@ -4,18 +4,27 @@ from collections.abc import Callable
 
 import numpy as np
 
-from glug.solvers.multigrid import UNFIXED, DirectBottom
+from glug.solvers.multigrid import UNFIXED, DirectBottom, Level
 
 GIVE = 1e-6  # of the Schur complement, for what else nothing fixes
 
 
 class SaddleBottom(DirectBottom):
-    """A saddle point [A B'; B 0] by a dense factorisation; its multipliers are the last field."""
+    """A saddle point [A B'; B 0] by a dense factorisation; its multipliers are the last field.
+
+    `hold` is the share of the diagonal of A that is added to it.
+    """
+
+    def __init__(self, level: Level, hold: float = 0.0):
+        self._hold = hold
+        super().__init__(level)
 
     def _factorise(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         from scipy.linalg import lu_factor, lu_solve
 
         begin = self._parts[-1].start
+        rows = np.arange(begin)
+        matrix[rows, rows] *= 1.0 + self._hold
         matrix[begin:, begin:] -= held_multipliers(matrix[:begin, :begin].diagonal(), matrix[begin:, :begin])
         factor = lu_factor(matrix, check_finite=False)
         return lambda b: lu_solve(factor, b, check_finite=False)

@@ -15,13 +15,14 @@ from glug.errors import SolverError
 from glug.jit import dense_on_one_thread, threads_for
 from glug.solvers.cg import Masked, Vector, zeros_like
 from glug.solvers.limits import SolveLimits
+from glug.solvers.saddle import kernels
 from glug.solvers.stats import SolveStats
 
 RESTART = 60  # vectors of a basis, at most
 TRUST = 1e-4  # share of the residual at its start to which a basis is believed: float32 tells less of a stiff system
 CLOSER = 0.5  # the estimate is a mean over all unknowns; the largest entry is to meet the tolerance
 STUCK = 0.9  # of the residual left by a whole basis: another one would not help
-CHUNK = 1 << 16  # entries that are summed in float32
+CHUNK = 1 << 16  # entries that are combined at once
 
 
 class LinearSystem(Masked, Protocol):
@@ -50,30 +51,27 @@ class Unknowns:
 
     def weighted(self, fields: Vector) -> np.ndarray:
         """The unknowns of fields, times their weights."""
-        found = np.concatenate([f.reshape(-1)[i] for f, i in zip(fields, self._index)])
-        found *= self._weight
+        found = np.empty_like(self._weight)
+        for f, i, part in zip(fields, self._index, self._parts):
+            kernels.gather(f.reshape(-1), i, self._weight[part], found[part])
         return found
 
     def put(self, vector: np.ndarray, fields: Vector) -> None:
         """Write what is `weighted` in a vector into fields."""
         for f, i, part in zip(fields, self._index, self._parts):
-            f.reshape(-1)[i] = vector[part] / self._weight[part]
+            kernels.scatter(vector[part], i, self._weight[part], f.reshape(-1))
 
     def add(self, values: Vector, fields: Vector) -> None:
         """fields += values, at the unknowns."""
         for f, v, i in zip(fields, values, self._index):
-            f.reshape(-1)[i] += v.reshape(-1)[i]
+            kernels.add_at(v.reshape(-1), i, f.reshape(-1))
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
     """a . b, in float64 over chunks."""
-    return sum(float(np.dot(a[n : n + CHUNK], b[n : n + CHUNK])) for n in range(0, len(a), CHUNK))
-
-
-def subtract(a: np.ndarray, share: np.float32, b: np.ndarray) -> None:
-    """a -= share b, in chunks, so that no third vector is made."""
-    for n in range(0, len(a), CHUNK):
-        a[n : n + CHUNK] -= share * b[n : n + CHUNK]
+    sums = np.empty(-(-len(a) // kernels.CHUNK))
+    kernels.dots(a, b, sums)
+    return float(sums.sum())
 
 
 class Basis:
@@ -101,7 +99,7 @@ class Basis:
         column = np.zeros(len(self.vectors) + 1)
         for n, v in enumerate(self.vectors):
             column[n] = dot(v, product)
-            subtract(product, np.float32(column[n]), v)
+            kernels.subtract(product, np.float32(column[n]), v)
         column[-1] = size = np.sqrt(dot(product, product))
         for n, (c, s) in enumerate(self._turns):
             column[n], column[n + 1] = c * column[n] + s * column[n + 1], c * column[n + 1] - s * column[n]
