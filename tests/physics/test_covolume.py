@@ -112,3 +112,35 @@ def test_liquid_rests_over_a_ball_and_below_a_level(dim):
     u = -mesh.face_normal[:, 1].copy()
     still.project(u, SolveLimits(1e-7, 1000), "direct")
     assert np.abs(u[still.link > 0.0]).max() < 1e-5
+
+
+class TestSurfaceBesideAPressure:
+    """A level surface just above a pressure of an irregular mesh."""
+
+    LEVELS = (0.05, 2e-3, 9e-4, 1e-5, 1e-9)  # of the distance between pressures, above it
+
+    def moved(self, above: float, bounded: bool) -> float:
+        """How much of g dt a pool at rest moves by; `bounded` ghost distances are the control."""
+        box = Box.covering(np.full(2, -0.1), np.full(2, 1.1), 1.0 / 16, 1)
+        mesh = Tetrahedra.over(box).irregular(0.2 / 16, 5)
+        middle = np.linalg.norm(mesh.cell_position - np.array([0.5, 0.6]), axis=1).argmin()
+        phi = mesh.cell_position[:, 1] - mesh.cell_position[middle, 1] - above * np.median(mesh.distance)
+        points = mesh.simplices.points
+        geometry = EmbeddedGeometry(phi, np.minimum(points, 1.0 - points).min(axis=1))
+        surface, theta = geometry.surface(mesh), geometry.ghosts(mesh)
+        if bounded:
+            (a, b), cut = phi[mesh.beside], np.diff(phi[mesh.beside] < 0.0, axis=0)[0]
+            low, high = np.minimum(a, b), np.maximum(a, b)
+            surface, theta = phi, np.where(cut, np.maximum(low / np.where(cut, low - high, 1.0), 1e-3), 1.0)
+        given = surface, geometry.open_parts(mesh), np.zeros(len(mesh.area)), theta
+        problem = CovolumeProblem.build(mesh, Incidence.of(mesh), *given)
+        u = -mesh.face_normal[:, 1]
+        problem.project(u, LIMITS, "direct")
+        return float(np.abs(u[problem.link > 0.0]).max())
+
+    @pytest.mark.parametrize("above", LEVELS)
+    def test_liquid_rests(self, above):
+        assert self.moved(above, bounded=False) < 1e-9
+
+    def test_a_bound_on_ghost_distances_moves_it_however_small(self):
+        assert self.moved(1e-5, bounded=True) > 0.05

@@ -43,13 +43,16 @@ def open_faces(solid, ends, least, opened):
 
 
 @kernel(parallel=True)
-def ghost_fractions(beside, phi, least, theta):
-    """theta of every face: the part of the way between its pressures that is in the liquid, 1 where all is."""
+def ghost_fractions(beside, wet, phi, least, theta):
+    """theta of every face: the part of the way between its pressures that is in the liquid, 1 where all is.
+
+    More than 1 where phi of the pressure that is not `wet` is below 0 as well.
+    """
     for f in prange(len(theta)):
-        a, b = phi[beside[0, f]], phi[beside[1, f]]
+        a, b = beside[0, f], beside[1, f]
         theta[f] = 1.0
-        if (a < 0.0) != (b < 0.0):
-            theta[f] = max(crossing(min(a, b), max(a, b)), least)
+        if wet[a] != wet[b]:
+            theta[f] = max(crossing(min(phi[a], phi[b]), max(phi[a], phi[b])), least)
 
 
 @kernel(parallel=True)

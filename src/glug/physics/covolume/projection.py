@@ -31,8 +31,8 @@ from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 LEAST_OPEN = 1e-6  # of a face: less is closed
-LEAST_THETA = 1e-3
-ON_SURFACE = 1e-6  # of the distance between pressures: pressures this near to the surface are the air's
+LEAST_THETA = 1e-4
+ON_SURFACE = 1e-3  # of the distance between pressures: pressures this near to the surface are the air's
 CROSSING_STEPS = 8
 PATIENCE = 100  # iterations of multigrid
 SolverName = Literal["multigrid", "jacobi-cg", "amg", "direct"]
@@ -66,9 +66,13 @@ class EmbeddedGeometry:
     distance: Distance | None = None
 
     def surface(self, mesh: Covolume) -> np.ndarray:
-        """`phi`, with pressures that are on the surface but for rounding in the air."""
+        """`phi`, with pressures that are all but on the surface in the air.
+
+        As the liquid's they would have ghost distances of rounding. Bounded from below, these would push the faces of
+        such a cell against each other, however small the bound: by g dt, since q is the weight of what is above.
+        """
         nothing = ON_SURFACE * float(np.median(mesh.distance)) if len(mesh.distance) else 0.0
-        return np.where(self.phi > -nothing, np.abs(self.phi), self.phi)
+        return np.where(self.phi > -nothing, np.maximum(self.phi, 0.0), self.phi)
 
     def open_parts(self, mesh: Tetrahedra) -> np.ndarray:
         opened = np.empty(len(mesh.area))
@@ -79,13 +83,15 @@ class EmbeddedGeometry:
         return opened
 
     def ghosts(self, mesh: Covolume) -> np.ndarray:
-        phi, theta = self.surface(mesh), np.empty(len(mesh.area))
-        kernels.ghost_fractions(mesh.beside, phi, LEAST_THETA, theta)
+        """theta of every face: more than 1 where the surface is just beyond a pressure of the air."""
+        wet, theta = self.surface(mesh) < 0.0, np.empty(len(mesh.area))
+        kernels.ghost_fractions(mesh.beside, wet, self.phi, LEAST_THETA, theta)
         if not self.embedded:
-            theta = np.where(theta < 1.0, mirrored_fractions(mesh, phi < 0.0), theta)
+            cut = wet[mesh.beside[0]] != wet[mesh.beside[1]]
+            theta = np.where(cut, mirrored_fractions(mesh, wet), theta)
         elif self.distance is not None:
             cut = np.flatnonzero(theta < 1.0)
-            theta[cut] = np.maximum(crossings(mesh, cut, phi, self.distance), LEAST_THETA)
+            theta[cut] = np.maximum(crossings(mesh, cut, self.phi, self.distance), LEAST_THETA)
         return theta
 
 

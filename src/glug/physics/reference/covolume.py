@@ -36,11 +36,11 @@ def embedded_pressure(
     """
     area = open_areas(mesh, open_part, walls)
     phi = np.full(len(mesh.cell_volume), -1.0) if liquid is None else liquid(mesh.cell_position)
-    phi = np.where(phi > -ON_SURFACE * np.median(mesh.distance), np.abs(phi), phi)
-    wet = (phi < 0) & (np.abs(mesh.D) @ area > 0)
+    inside = phi <= -ON_SURFACE * np.median(mesh.distance)
+    wet = inside & (np.abs(mesh.D) @ area > 0)
     theta: np.ndarray | float = 1.0
     if surface == "embedded":
-        theta = ghost_distance(mesh, phi)
+        theta = ghost_distance(mesh, phi, inside)
     elif surface == "standard":
         cut = wet[mesh.beside[0]] != wet[mesh.beside[1]]
         theta = np.where(cut, mirrored_fractions(mesh, wet), 1.0)

@@ -56,8 +56,10 @@ class AreaPressure(VariationalProblem):
         return cls(mesh, np.where(closed, 0.0, 1.0), wet & ~walls, density=density, dt=dt)
 
 
-def ghost_distance(mesh: Mesh, phi: np.ndarray) -> np.ndarray:
+def ghost_distance(mesh: Mesh, phi: np.ndarray, wet: np.ndarray | None = None) -> np.ndarray:
     """theta of every face from the liquid's distance at the pressures: what of G phi the pressures in the liquid give.
+
+    Those are the `wet` ones, where phi < 0 if None.
 
     Between two pressures that is phi_in / (phi_in - phi_out); with p = -phi a plane surface has G p / theta = -n . grad
     phi, on any mesh whose G is exact for linear pressures. It is 1 where the surface does not pass, and where a face
@@ -65,7 +67,7 @@ def ghost_distance(mesh: Mesh, phi: np.ndarray) -> np.ndarray:
     """
     flow = (sparse.diags(mesh.cell_volume) @ mesh.D).tocsc()
     behind, ahead = _mean(flow.maximum(0.0)), _mean((-flow).maximum(0.0))
-    wet = phi < 0
+    wet = phi < 0 if wet is None else wet
     difference, liquid = ((ahead - behind) @ values for values in (phi, np.where(wet, phi, 0.0)))
     beside = abs(ahead - behind)
     cut = (beside @ wet.astype(float) > 0) & (beside @ (~wet).astype(float) > 0)

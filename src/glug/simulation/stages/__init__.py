@@ -137,7 +137,7 @@ def stages_of(setting: Setting) -> Stages:
     solve: Iterable[str] = ("pressure",)
     conform: Iterable[str] = ()
     if setting.scene.solver.mesh == "tetrahedra":
-        solve, conform = ("remesh", "tetrahedra"), ("conform",) if setting.solids or setting.dim == 3 else ()
+        solve, conform = ("remesh", "tetrahedra"), ("conform",)
     elif setting.stokes:
         solve = ("stokes",)
     elif setting.viscous:

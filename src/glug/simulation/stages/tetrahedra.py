@@ -18,6 +18,7 @@ from glug.grids.tetrahedra.mesh import Tetrahedra
 from glug.grids.tetrahedra.ripples import without_ripples
 from glug.physics.covolume.projection import CovolumeProblem, EmbeddedGeometry, Incidence, SolverName
 from glug.physics.kernels import known_faces
+from glug.physics.tension.pressure import push
 from glug.physics.velocity import OPEN
 from glug.simulation.context import StepContext
 from glug.simulation.setting import BORDER, Setting
@@ -30,6 +31,7 @@ from glug.solvers.limits import SolveLimits
 SPACING = {2: 1.5, 3: 2.0}  # cells of the regular grid in the width of a finest leaf: about as many pressures
 HALF = 0.5
 CONFORMED = 1e-3  # relative residual of the regular grid's divergence where particles are moved
+LEVELLED = 0.5  # of ripples of two cells, in a step, at most
 AT_SOLIDS = 1.0  # finest leaves beside solids that are not sides of the domain
 SOLVERS: dict[str, SolverName] = {"multigrid": "multigrid", "jacobi-cg": "jacobi-cg", "reference": "direct"}
 
@@ -163,17 +165,39 @@ def hold_mouths(context: StepContext) -> list[np.ndarray]:
 
 
 def conform(context: StepContext) -> None:
-    """Free the velocity that moves particles, and nothing else, of what diverges on the regular grid.
+    """Free the velocity that moves particles, and nothing else, of what diverges on the regular grid; level ripples.
 
-    The mesh's velocity has no divergence in the mesh's cells. In cells of the grid that walls cut it may have:
-    particles would crowd there, pressed against the walls.
+    The mesh's velocity has no divergence in the mesh's cells. In cells of the grid it may have: particles would crowd
+    at walls that cut cells, and a surface would move otherwise than by what flows to it, which feeds its waves. The
+    ripples that the pressure on the mesh has not seen fall by their weight, and keep no velocity.
     """
     setting = context.setting
+    push(context.velocity, weight_of_ripples(context), context.problem.links, context.held.area)
     limits = SolveLimits(CONFORMED, setting.scene.solver.max_iterations, NOISE * fastest(context.velocity))
     solver = pressure_solver(setting)
     _, context.solves["conform"] = context.problem.project(context.velocity, limits, solver=solver)
     hold_mouths(context)
     continue_velocity(context)
+
+
+def weight_of_ripples(context: StepContext) -> Staggered:
+    """q = p dt / (rho dx) [m/s] across the surface on the grid's faces, of what `without_ripples` takes off its height.
+
+    At most what lowers ripples of two cells by the part LEVELLED in the step.
+    """
+    setting, phi, grid = context.setting, context.phi, context.grid
+    speed = min(context.dt * float(np.linalg.norm(setting.gravity)), LEVELLED * setting.dx / (np.pi * context.dt))
+    height = without_ripples(phi, setting.dx)
+    height -= phi
+    wet, jump = phi < 0.0, grid.staggered()
+    for a in grid.axes:
+        inner = (slice(None),) * a
+        lower = np.nonzero(wet[(*inner, slice(0, -1))] != wet[(*inner, slice(1, None))])
+        upper = tuple(index + (b == a) for b, index in enumerate(lower))
+        part = phi[lower] / (phi[lower] - phi[upper])
+        q = (speed / setting.dx) * (height[lower] + part * (height[upper] - height[lower]))
+        jump[a][upper] = np.where(wet[lower], q, -q)
+    return jump
 
 
 def change(context: StepContext, fit: GridFit, u: np.ndarray, used: np.ndarray, refined: bool) -> None:
