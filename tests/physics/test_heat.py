@@ -69,6 +69,23 @@ def test_a_hot_half_spreads_over_the_diffusion_length(grid, width):
     assert spread(diffused(grid, width), grid) == pytest.approx(width * grid.dx, rel=0.15)
 
 
+def test_heat_spreads_as_fast_where_cells_hold_more_and_less():
+    """The decay of a cosine, by random places: cells hold their share but for a third of it. A test of the rate."""
+    n, dx, number = 24, 1.0, 0.05
+    grid = Grid(dx, (n, n, n))
+    random = np.random.default_rng(5)
+    particles = Particles.empty(("temperature",))
+    particles.append(random.uniform(0.0, n * dx, (8 * n**3, 3)).astype(np.float32), volume=1.0)
+    particles.sort(grid)
+    wave = np.cos(np.pi * particles.position[:, 0] / (n * dx))
+    particles.temperature[:, 0] = wave
+    first, steps = float(wave @ particles.temperature[:, 0]), 200
+    for _ in range(steps):
+        heat.diffuse(particles, particles.volume, grid, number * dx**2, 1.0)
+    rate = -math.log(float(wave @ particles.temperature[:, 0]) / first) / (steps * number)
+    assert rate == pytest.approx((np.pi / n) ** 2, rel=0.1)
+
+
 def mean(particles: Particles) -> float:
     """Temperature by volume."""
     volume = particles.volume[:, 0].astype(float)
@@ -134,7 +151,7 @@ def out_of_range(seconds: float = 2.0) -> float:
 def test_liquids_that_flow_into_each_other_keep_heat_and_range(monkeypatch):
     """Control: particles that keep what they differ from their cell by, as it cools, get colder than anything was."""
     assert out_of_range() < 1e-3
-    monkeypatch.setattr(heat, "DECAY", 0.0)
+    monkeypatch.setattr(heat, "kept", lambda share, passes: 1.0)
     assert out_of_range() > 5.0
 
 

@@ -78,3 +78,16 @@ def test_what_turns_outside_the_domain_makes_no_step_shorter(thickness):
     simulation = glug.Simulation(of)
     # The corners of the domain are at 0.71 m from the axis, and cross two cells of 1/16 m in a step.
     assert choose_time_step(simulation.setting, simulation.state) >= 0.5 * 0.125 / (2.0 * math.sqrt(0.5))
+
+
+def test_what_turns_into_the_domain_counts_while_it_is_outside():
+    """A hammer whose axle is on the top edge, outside when the step is chosen and when the frame ends."""
+    hammer = {
+        "name": "hammer",
+        "shape": {"kind": "sphere", "centre": [0.5, 1.5, 0.5], "radius": 0.1},
+        "motion": {"kind": "rotation", "axis": [0, 0, 1], "point": [0.5, 1.0, 0.5], "rate": 2.0 * math.pi * 10.0},
+    }
+    of = SCENE | {"domain": {"size": [1.0, 1.0, 1.0], "resolution": 16}, "time": {"fps": 10.0}, "solids": [hammer]}
+    simulation = glug.Simulation(of)
+    crossed = 2.0 * math.pi * 10.0 * 0.5 * choose_time_step(simulation.setting, simulation.state) * 16.0
+    assert crossed < 2.1

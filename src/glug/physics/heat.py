@@ -9,10 +9,16 @@ from glug.particles.storage import Particles
 from glug.particles.transfer import cell_sums, follow_cells
 from glug.physics import kernels
 
-# Of a temperature difference that one pass may exchange with each of six neighbours: a mean keeps 1 - 6/10 of what it
-# is above the coldest cell then, and particles, by DECAY, less of what they are below the mean: none gets colder.
-MOST_SHARE = 1.0 / 10.0
-DECAY = math.pi**2  # of differences within a cell, half a wave long, for every D dt / dx^2
+MOST_SHARE = 1.0 / 16.0  # of a temperature difference that one pass may exchange with a neighbour as heavy
+HEAVIER = 2.0  # times the lighter one of two cells, that their exchange counts with at most
+
+
+def kept(share: float, passes: int) -> float:
+    """What particles keep of their difference from their cell: no more than its mean keeps of that from the coldest.
+
+    Particles as cold as that stay so then, while their cell cools.
+    """
+    return (1.0 - 6.0 * HEAVIER * share) ** passes
 
 
 def diffuse(particles: Particles, mass: np.ndarray, grid: Grid, diffusivity: float, dt: float) -> None:
@@ -21,10 +27,10 @@ def diffuse(particles: Particles, mass: np.ndarray, grid: Grid, diffusivity: flo
     With m the mass of a cell and T the mean temperature of its particles by mass, in passes small enough to be
     monotone,
 
-        m_c T_c += D dt / dx^2 sum over neighbours min(m_c, m_n) (T_n - T_c),
+        m_c T_c += D dt / dx^2 sum over neighbours min((m_c + m_n) / 2, 2 m_c, 2 m_n) (T_n - T_c),
 
     so that the heat sum m_c T_c is kept. Particles follow the mean of their cell, and what they differ from it by
-    decays as diffusion would have it. No temperature leaves the range.
+    decays (`kept`), so that no temperature leaves the range.
     """
     number = diffusivity * dt / grid.dx**2
     if number <= 0.0:
@@ -35,6 +41,6 @@ def diffuse(particles: Particles, mass: np.ndarray, grid: Grid, diffusivity: flo
     before = np.divide(heat, held, out=np.zeros_like(heat), where=held > 0.0)
     now, other = before.copy(), before.copy()
     for _ in range(passes):
-        kernels.exchange_heat(now, held, np.float32(number / passes), other)
+        kernels.exchange_heat(now, held, np.float32(number / passes), np.float32(HEAVIER), other)
         now, other = other, now
-    follow_cells(particles.temperature, particles, before, now, math.exp(-DECAY * number))
+    follow_cells(particles.temperature, particles, before, now, kept(number / passes, passes))

@@ -152,14 +152,18 @@ def let_go(axis, area, nodes, beside, u, v, w, sx, sy, sz, moving, own, out):
 
 
 @kernel(inline=True)
-def gained(temperature, mass, own, t, i, j, k):
+def gained(temperature, mass, heavier, own, t, i, j, k):
     """The heat that a cell of temperature t and mass `own` gets from the cell (i, j, k), over the share of a pass."""
-    return min(own, mass[i, j, k]) * (temperature[i, j, k] - t)
+    other = mass[i, j, k]
+    return min(np.float32(0.5) * (own + other), heavier * min(own, other)) * (temperature[i, j, k] - t)
 
 
 @kernel(parallel=True)
-def exchange_heat(temperature, mass, share, out):
-    """One pass of diffusion between cells that have mass; others keep their value."""
+def exchange_heat(temperature, mass, share, heavier, out):
+    """One pass of diffusion between cells that have mass; others keep their value.
+
+    Two cells exchange with the mean of their masses, but no more than `heavier` times the lighter one's.
+    """
     ni, nj, nk = temperature.shape
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
@@ -170,15 +174,15 @@ def exchange_heat(temperature, mass, share, out):
                 continue
             change = np.float32(0.0)
             if i > 0:
-                change += gained(temperature, mass, own, t, i - 1, j, k)
+                change += gained(temperature, mass, heavier, own, t, i - 1, j, k)
             if i < ni - 1:
-                change += gained(temperature, mass, own, t, i + 1, j, k)
+                change += gained(temperature, mass, heavier, own, t, i + 1, j, k)
             if j > 0:
-                change += gained(temperature, mass, own, t, i, j - 1, k)
+                change += gained(temperature, mass, heavier, own, t, i, j - 1, k)
             if j < nj - 1:
-                change += gained(temperature, mass, own, t, i, j + 1, k)
+                change += gained(temperature, mass, heavier, own, t, i, j + 1, k)
             if k > 0:
-                change += gained(temperature, mass, own, t, i, j, k - 1)
+                change += gained(temperature, mass, heavier, own, t, i, j, k - 1)
             if k < nk - 1:
-                change += gained(temperature, mass, own, t, i, j, k + 1)
+                change += gained(temperature, mass, heavier, own, t, i, j, k + 1)
             out[i, j, k] = t + share * change / own

@@ -22,8 +22,8 @@ EVERYTHING = (POSITION, VELOCITY, FACES)
 # What is looked at after a stage: what it writes, unless it looks itself (solves at their residuals, `extrapolate` at
 # the speed) or only brings in order or to the grid what was looked at before. One that a program brings may write all.
 LOOKED_AT: Mapping[str, Collection[str]] = dict.fromkeys(STAGES, ()) | {
-    **dict.fromkeys(("reseed", "bubbles"), (POSITION, VELOCITY)),
-    **dict.fromkeys(("transfer_to_particles", "keep_momentum"), (VELOCITY,)),
+    **dict.fromkeys(("reseed", "bubbles", "keep_momentum"), (POSITION, VELOCITY)),
+    "transfer_to_particles": (VELOCITY,),
     **dict.fromkeys(("forces", "tension", "stokes", "tetrahedra", "conform", "displace"), (FACES,)),
     "advect": (POSITION,),
 }

@@ -76,9 +76,13 @@ def choose_time_step(setting: Setting, state: State) -> float:
 def moving_speed(body: Solid | Source, t: float, room: Domain) -> float:
     """Largest speed [m/s] of a solid or of a source's liquid at the corners of its bounding box, in the domain.
 
-    What is outside moves nothing: the wall of a bucket that turns may be as thick as one likes.
+    What is outside moves nothing: the wall of a bucket that turns may be as thick as one likes. One that is outside
+    as a whole counts as it is: it may be on its way in.
     """
-    box = np.clip(body.bounds(t), room.lower, room.upper)
+    lower, upper = body.bounds(t)
+    box = np.array([np.maximum(lower, room.lower), np.minimum(upper, room.upper)])
+    if (box[0] > box[1]).any():
+        box = np.array([np.where(np.isfinite(c), c, 0.0) for c in (lower, upper)])
     corners = np.array([[box[i, 0], box[j, 1], box[k, 2]] for i, j, k in np.ndindex(2, 2, 2)])
     velocity = body.velocity(corners, t) if isinstance(body, Solid) else body.velocity_at(corners, t)
     return float(np.linalg.norm(velocity, axis=1).max())
