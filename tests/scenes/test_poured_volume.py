@@ -8,7 +8,7 @@ from glug.scene import load
 from glug.simulation.setting import Setting
 
 CELLS = 48
-FALLING, END = range(3, 9), 14  # frames: the stream falls; it has landed, and piles up
+FALLING, END = range(3, 9), 16  # frames: the stream falls; it has landed, and piles up
 MESHES = ("regular", "octree", "tetrahedra")
 SOLVES = (("regular", "split"), ("octree", "split"), ("regular", "stokes"))
 
