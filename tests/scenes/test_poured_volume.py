@@ -9,7 +9,7 @@ from glug.simulation.setting import Setting
 from glug.simulation.stages import momentum
 
 CELLS = 48
-FALLING, END = range(3, 9), 14  # frames: the stream falls; it has landed, and piles up
+FALLING, END = range(3, 9), 16  # frames: the stream falls; it has landed, and piles up
 MESHES = ("regular", "octree", "tetrahedra")
 SOLVES = (("regular", "split"), ("octree", "split"), ("regular", "stokes"))
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from glug.physics.pressure import volume
 from glug.studies.registry import StudyOptions, run_study
 from glug.studies.validate.conserved.free_flight import (
     Ball,
@@ -37,6 +38,19 @@ def check(wave: Wave, seconds: float, frequency: float) -> None:
 
 def test_a_standing_wave_keeps_its_frequency_and_makes_no_voids() -> None:
     check(Wave(24, fps=60.0), 3.8, 0.02)  # three periods; 24 cells see the surface to 1%
+
+
+TANK = Wave(32, fps=24.0, transfer="apic", dim=3)
+
+
+def test_water_between_walls_does_not_sink() -> None:
+    assert watch(TANK, 1.0).sunk() < 0.005  # cells
+
+
+def test_it_does_where_fractions_are_narrower_than_particles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: particles at walls seem to be missing, and the volume correction makes the liquid contract."""
+    monkeypatch.setattr(volume, "as_spread", lambda fraction, dim: fraction)
+    assert watch(TANK, 1.0).sunk() > 0.02
 
 
 COARSE = Wave(32, fps=48.0, seed=1)  # its surface is a third of a cell high
