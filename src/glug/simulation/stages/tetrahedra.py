@@ -258,7 +258,7 @@ def problem_of(context: StepContext) -> CovolumeProblem:
 
 
 def seen_surface(context: StepContext) -> np.ndarray:
-    """The liquid's distance as the pressure on the mesh sees it: without ripples of two cells, in 2D hardly of three."""
+    """The liquid's distance as the pressure on the mesh sees it: ripples of two cells are gone, in 2D most of three."""
     setting, phi = context.setting, context.phi
     for _ in range(SMOOTHED[setting.dim]):
         phi = without_ripples(phi, setting.dx)
