@@ -31,6 +31,7 @@ from glug.solvers.limits import SolveLimits
 SPACING = {2: 1.5, 3: 2.0}  # cells of the regular grid in the width of a finest leaf: about as many pressures
 HALF = 0.5
 CONFORMED = 1e-3  # relative residual of the regular grid's divergence where particles are moved
+SMOOTHED = {2: 2, 3: 1}  # times that ripples are taken off; more let water rest sooner in 2D, later in 3D
 LEVELLED = 0.5  # of ripples of two cells, in a step, at most
 AT_SOLIDS = 1.0  # finest leaves beside solids that are not sides of the domain
 SOLVERS: dict[str, SolverName] = {"multigrid": "multigrid", "jacobi-cg": "jacobi-cg", "reference": "direct"}
@@ -181,14 +182,13 @@ def conform(context: StepContext) -> None:
 
 
 def weight_of_ripples(context: StepContext) -> Staggered:
-    """q = p dt / (rho dx) [m/s] across the surface on the grid's faces, of what `without_ripples` takes off its height.
+    """q = p dt / (rho dx) [m/s] across the surface on the grid's faces, of what `seen_surface` takes off its height.
 
     At most what lowers ripples of two cells by the part LEVELLED in the step.
     """
     setting, phi, grid = context.setting, context.phi, context.grid
     speed = min(context.dt * float(np.linalg.norm(setting.gravity)), LEVELLED * setting.dx / (np.pi * context.dt))
-    height = without_ripples(phi, setting.dx)
-    height -= phi
+    height = seen_surface(context) - phi
     wet, jump = phi < 0.0, grid.staggered()
     for a in grid.axes:
         inner = (slice(None),) * a
@@ -241,7 +241,7 @@ def problem_of(context: StepContext) -> CovolumeProblem:
     """The pressure problem of this step's surface and solids."""
     setting, grid, around = context.setting, context.grid, context.mesh
     mesh, settings = around.mesh, setting.scene.solver.tetrahedra
-    level = without_ripples(context.phi, setting.dx)
+    level = seen_surface(context)
 
     def distance(points: np.ndarray) -> np.ndarray:
         return values_at(level, grid, CENTRE, points)
@@ -255,6 +255,14 @@ def problem_of(context: StepContext) -> CovolumeProblem:
     wall = wall_velocities(context, opened)
     incidence = Incidence(around.start, around.face)
     return CovolumeProblem.build(mesh, incidence, geometry.surface(mesh), opened, wall, geometry.ghosts(mesh))
+
+
+def seen_surface(context: StepContext) -> np.ndarray:
+    """The liquid's distance as the pressure on the mesh sees it: ripples of two cells are gone, in 2D most of three."""
+    setting, phi = context.setting, context.phi
+    for _ in range(SMOOTHED[setting.dim]):
+        phi = without_ripples(phi, setting.dx)
+    return phi
 
 
 def wall_velocities(context: StepContext, opened: np.ndarray) -> np.ndarray:
