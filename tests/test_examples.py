@@ -8,6 +8,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from glug.simulation.stages import solves
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -41,8 +43,9 @@ def test_without_wind_the_surface_is_level():
     assert abs(wind.blow()) < 0.002  # a fiftieth of the slope that the wind gives it
 
 
-def test_a_pressure_solver_of_ones_own_gives_the_velocities_of_the_built_in_one():
+def test_a_pressure_solver_of_ones_own_gives_the_velocities_of_the_built_in_one(monkeypatch):
+    monkeypatch.setattr(solves, "DISPLACED", 1e-9)  # solves for displacements are rough, and moved particles differ
     own = example("own_pressure_solver")
     ours, built_in = own.velocities("scipy-cg"), own.velocities("reference")
     assert np.abs(built_in).max() > 1.0
-    assert ours == pytest.approx(built_in, abs=1e-6)  # both meet 1e-9 of a divergence of some m/s, five steps long
+    assert ours == pytest.approx(built_in, abs=1e-7)  # both meet 1e-9 of a divergence of some m/s, five steps long
