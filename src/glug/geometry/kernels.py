@@ -421,10 +421,13 @@ def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
     """phi at the depth s from a wall by the parabola, even in s, through its values at `far` and `beyond`.
 
     So the surface meets the wall at right angles and is as curved there as beside it. Both are read along the wall's
-    normal; where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`.
+    normal; where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`, and
+    where there is not even that, FAR.
     """
     half = np.float32(0.5)
     a, b, c = leave_wall(nodes, h, far, x, y, z)
+    if trilinear(nodes, a, b, c) < REACHED * far:
+        return FAR, True
     value = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
     if beyond <= far or s < -far:
         return value, True
@@ -440,6 +443,53 @@ def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
     return value + change * (here - there) / (np.float32(1.0) - there), False
 
 
+@kernel(inline=True)
+def open_fraction(nodes, h, x, y, z, radius, flat):
+    """How much of a kernel (1 - (r/radius)^2)^3 around a point (in cells) solids leave open, by cubes of half a cell."""
+    inverse = (h / radius) * (h / radius)
+    half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
+    opened, whole = zero, zero
+    for p in range(-3, 3):
+        u = (np.float32(p) + half) * half
+        for q in range(-3, 3):
+            v = (np.float32(q) + half) * half
+            for r in range(0 if flat else -3, 1 if flat else 3):
+                w = zero if flat else (np.float32(r) + half) * half
+                s = max(one - (u * u + v * v + w * w) * inverse, zero)
+                s = s * s * s
+                whole += s
+                if s > zero:
+                    opened += s * min(max(half + trilinear(nodes, x + u, y + v, z + w) / (half * h), zero), one)
+    return opened / whole
+
+
+@kernel(parallel=True)
+def fill_gaps(fraction, nodes, h, scale, far, radius, least):
+    """Where solids leave no room that is `far` from them, fractions become those of what is open, `least` at least.
+
+    A kernel is never full there, and nowhere near could one be read that is. In place; samples as in `extend_into_solid`.
+    """
+    ni, nj, nk = fraction.shape
+    half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
+    for slab in prange(ni):
+        i = np.int64(slab)
+        x = (np.float32(i) + half) * scale
+        for j in range(nj):
+            y = (np.float32(j) + half) * scale
+            if not solid_within(nodes, x, y, LITTLE_MORE * far):
+                continue
+            for k in range(nk):
+                c = fraction[i, j, k]
+                if c == zero or c == one:
+                    continue
+                z = (np.float32(k) + half) * scale if nk > 1 else half
+                if trilinear(nodes, x, y, z) < far:
+                    p, q, r = leave_wall(nodes, h, far, x, y, z)
+                    if trilinear(nodes, p, q, r) < REACHED * far:
+                        opened = open_fraction(nodes, h, x, y, z, radius, nk == 1)
+                        fraction[i, j, k] = min(c / max(opened, least), one)
+
+
 @kernel(parallel=True)
 def extend_into_solid(phi, nodes, h, scale, near, far, beyond, out):
     """Continue the liquid's distance into the solid along the solid's normal.
@@ -447,7 +497,7 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, out):
     A sample closer to the wall than `far` (or inside the solid) takes the value of `even_in_depth`, without the
     bias that a kernel has next to a wall. Where the surface lies along the wall, or that is half a cell outside the
     liquid, there may be a film, and it takes the value found where its normal leaves the wall by `near`, if that is
-    smaller. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
+    smaller; in gaps too narrow for `far`, that alone. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
     samples at (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape

@@ -26,6 +26,7 @@ SPARSE = 0.4  # least filled fraction of a core: fewer particles than that are s
 NEAR_WALL = 0.25  # where the distance is read off next to a wall, in cells: keeps thin films ...
 FAR_FROM_WALL = RADIUS  # ... and has the whole kernel in the liquid
 BEYOND = RADIUS + 1.0  # where it is read off besides, for a surface that is curved at the wall
+LEAST_OPEN = 0.05  # of a kernel in a gap: in less there is hardly a particle
 ON_SOLID = 1e-4  # cells: corners that near to a solid lie on it
 FILLED = -0.3  # distance in a hole that is none, in cells
 REACH = 4  # samples on each side of the surface where phi is a distance
@@ -70,6 +71,8 @@ def liquid_distance(
     band, corner = band_of(start, grid, nodes, math.ceil(RADIUS)), grid.corner.astype(np.float32)
     cells = position, volume, start, band, corner, h, grid.shape
     kernels.filled_fraction(*cells, spacing, np.float32(radius), np.float32(norm), fraction)
+    far, spread = np.float32(FAR_FROM_WALL * grid.dx), np.float32(radius)
+    kernels.fill_gaps(fraction, nodes, h, np.float32(1.0 / refine), far, spread, np.float32(LEAST_OPEN))
     kernels.distance_from_fraction(
         fraction, refine, np.float32(DENSE), np.float32(SPARSE), np.float32(slope), np.float32(radius), phi
     )

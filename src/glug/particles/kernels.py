@@ -459,34 +459,18 @@ def advect(position, corner, inverse, u, v, w, dt, most):
 
 
 @kernel(parallel=True)
-def leave_solids(position, corner, inverse, nodes, margin, lower, upper, near):
-    """Push particles out of solids along the normal, and inside the walls; mark those near a solid.
+def stay_inside(position, corner, inverse, nodes, lower, upper, near):
+    """Keep particles inside the walls, and mark those within a cell of a solid.
 
     `nodes` is the solid distance at cell corners [m]; `lower` and `upper` bound the domain (exactly the
     walls, or infinite at open sides).
     """
     h = np.float32(1.0) / inverse
-    half = np.float32(0.5)
     for n in prange(position.shape[0]):
-        near[n] = False
-        for _ in range(3):
-            x = (position[n, 0] - corner[0]) * inverse
-            y = (position[n, 1] - corner[1]) * inverse
-            z = (position[n, 2] - corner[2]) * inverse
-            d = trilinear(nodes, x, y, z)
-            near[n] = near[n] or d < h
-            if d >= margin:
-                break
-            gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
-            gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
-            gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
-            norm = math.sqrt(gx * gx + gy * gy + gz * gz)
-            if norm < np.float32(1e-3) * h:
-                break
-            push = (margin - d) / norm
-            position[n, 0] += push * gx
-            position[n, 1] += push * gy
-            position[n, 2] += push * gz
+        x = (position[n, 0] - corner[0]) * inverse
+        y = (position[n, 1] - corner[1]) * inverse
+        z = (position[n, 2] - corner[2]) * inverse
+        near[n] = trilinear(nodes, x, y, z) < h
         for a in range(3):
             position[n, a] = min(max(position[n, a], lower[a]), upper[a])
 

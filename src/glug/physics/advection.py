@@ -58,8 +58,8 @@ def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles,
 
     Returns the volume [m3] of liquid that found no room between solids; its particles lose it.
 
-    The sampled distance moves most of them; near solids other than walls the exact distance has the last
-    word, so that edges and plates thinner than a cell hold. `before` are the positions `dt` ago.
+    The sampled distance says which of them are near a solid, and the exact one where it is: between samples that lie in
+    solids there may be room, and plates may be thinner than a cell. `before` are the positions `dt` ago.
     """
     p, grid, walls = particles.position, obstacles.grid, obstacles.walls
     solids, t = obstacles.solids, obstacles.time
@@ -68,7 +68,7 @@ def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles,
     upper = (np.asarray(walls.upper) - margin).astype(np.float32)
     near = np.empty(len(p), np.bool_)
     corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
-    kernels.leave_solids(p, corner, inverse, obstacles.field.distance, np.float32(margin), lower, upper, near)
+    kernels.stay_inside(p, corner, inverse, obstacles.field.distance, lower, upper, near)
     if not solids:
         return 0.0
     near |= np.abs(p - before).max(axis=1) > 0.5 * grid.dx  # fast enough to be beyond a solid by now
