@@ -7,7 +7,7 @@ import glug
 from glug.geometry import kernels
 from glug.geometry.liquid import liquid_distance
 from glug.geometry.solids.field import Solid, SolidField, Walls, sample_solids
-from glug.grids.regular import CENTRE, Grid
+from glug.grids.regular import Grid
 from glug.particles.storage import Particles
 from glug.particles.transfer import to_cells
 from glug.physics.advection import Obstacles, leave_solids
@@ -69,7 +69,7 @@ def test_tunnels_with_hardly_any_particles_are_air(cornered):
 
 
 def test_particles_in_a_tunnel_stay_where_they_are(cornered):
-    """Sampled at cell corners, all of which lie on walls or in the ball, the tunnel is solid: so it once threw them out."""
+    """Sampled at cell corners, all of which lie on walls or in the ball, the tunnel is solid: it threw them out."""
     grid, solid, solids, walls, _ = cornered
     rng = np.random.default_rng(0)
     position = np.stack([rng.uniform(9.0, 9.9, 50), rng.uniform(0.2, 0.6, 50), rng.uniform(11.4, 11.8, 50)], axis=1)

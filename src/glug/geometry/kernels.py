@@ -421,13 +421,10 @@ def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
     """phi at the depth s from a wall by the parabola, even in s, through its values at `far` and `beyond`.
 
     So the surface meets the wall at right angles and is as curved there as beside it. Both are read along the wall's
-    normal; where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`, and
-    where there is not even that, FAR.
+    normal; where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`.
     """
     half = np.float32(0.5)
     a, b, c = leave_wall(nodes, h, far, x, y, z)
-    if trilinear(nodes, a, b, c) < REACHED * far:
-        return FAR, True
     value = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
     if beyond <= far or s < -far:
         return value, True
@@ -445,7 +442,7 @@ def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
 
 @kernel(inline=True)
 def open_fraction(nodes, h, x, y, z, radius, flat):
-    """How much of a kernel (1 - (r/radius)^2)^3 around a point (in cells) solids leave open, by cubes of half a cell."""
+    """What solids leave open of a kernel (1 - (r/radius)^2)^3 around a point (in cells), by cubes of half a cell."""
     inverse = (h / radius) * (h / radius)
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
     opened, whole = zero, zero
@@ -467,7 +464,7 @@ def open_fraction(nodes, h, x, y, z, radius, flat):
 def fill_gaps(fraction, nodes, h, scale, far, radius, least):
     """Where solids leave no room that is `far` from them, fractions become those of what is open, `least` at least.
 
-    A kernel is never full there, and nowhere near could one be read that is. In place; samples as in `extend_into_solid`.
+    No kernel is full there, and none that is could be read nearby. In place; samples as in `extend_into_solid`.
     """
     ni, nj, nk = fraction.shape
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
@@ -480,7 +477,7 @@ def fill_gaps(fraction, nodes, h, scale, far, radius, least):
                 continue
             for k in range(nk):
                 c = fraction[i, j, k]
-                if c == zero or c == one:
+                if c in (zero, one):
                     continue
                 z = (np.float32(k) + half) * scale if nk > 1 else half
                 if trilinear(nodes, x, y, z) < far:
@@ -497,8 +494,8 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, out):
     A sample closer to the wall than `far` (or inside the solid) takes the value of `even_in_depth`, without the
     bias that a kernel has next to a wall. Where the surface lies along the wall, or that is half a cell outside the
     liquid, there may be a film, and it takes the value found where its normal leaves the wall by `near`, if that is
-    smaller; in gaps too narrow for `far`, that alone. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
-    samples at (index + 1/2) scale cells.
+    smaller. `scale` is the samples' spacing over the cell size, `nodes` the
+    solid distance at cell corners; phi has the samples at (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape
     half = np.float32(0.5)

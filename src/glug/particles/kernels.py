@@ -5,8 +5,6 @@ sorted by cell, so that the particles of a slab of cells are contiguous and neig
 in space.
 """
 
-import math
-
 import numpy as np
 
 from glug.geometry.kernels import trilinear

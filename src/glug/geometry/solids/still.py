@@ -24,7 +24,7 @@ from glug.geometry.solids.sampling import (
     wall_distance,
 )
 from glug.geometry.solids.thin import cut_finely, near_cells, open_fraction
-from glug.grids.regular import CENTRE, Grid, Staggered, copied
+from glug.grids.regular import CENTRE, Grid, Staggered, copied, lower_upper
 
 LEAST_AREA = 1e-3  # faces less open than this are closed: slivers make systems singular in float32
 
@@ -50,8 +50,11 @@ class Cut:
             hidden = tuple(near[mine].T)
             hides[hidden] = True
             openness[hidden] = open_fraction(fine[mine], grid.dx)
-        for a in area:
-            a[a < LEAST_AREA] = 0.0
+        shut = np.ones(grid.shape, np.bool_)  # by faces: corners that all lie on solids say nothing of what is between
+        for a, open_part in enumerate(area):
+            open_part[open_part < LEAST_AREA] = 0.0
+            shut &= np.maximum(*lower_upper(open_part, a)) == 0.0
+        openness[shut] = 0.0
         return cls(area, openness, hides)
 
     def copy(self) -> "Cut":

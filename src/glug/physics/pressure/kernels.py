@@ -221,18 +221,21 @@ def held_around(openness, i, j, k):
 
 
 @kernel(parallel=True)
-def evenness_target(air, liquid, openness, carried, share, gap, gap_share, most, scale, target):
-    """scale times the share of what liquid cells without `air` near them carry too much; zero elsewhere.
+def evenness_target(near, liquid, openness, carried, share, gap, gap_share, unsure, most, scale, target):
+    """scale times the share of what liquid cells carry too much, and `near` what makes that unsure beyond `unsure`.
 
     Of what is beyond a `gap`, too much or too little, it is `gap_share`.
     """
     ni, nj, nk = liquid.shape
+    zero = np.float32(0.0)
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
-                if liquid[i, j, k] and air[i, j, k] == np.float32(0.0):
+                if liquid[i, j, k]:
                     excess = carried[i, j, k] - held_around(openness, i, j, k)
+                    if near[i, j, k] > zero:
+                        excess = max(excess - unsure, zero)
                     within = min(max(excess, -gap), gap)
                     wanted = share * within + gap_share * (excess - within)
                     target[i, j, k] = scale * min(max(wanted, -most), most)

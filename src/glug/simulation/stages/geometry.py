@@ -159,9 +159,9 @@ def volumes(context: StepContext) -> None:
         # Thick liquids hardly crowd, and evening would shear them; liquid that leaves a wall is thin there for good.
         setting, alone = context.setting, fills_all(context)
         thin = not setting.viscous or (alone and setting.is_thin(context.dt))
-        if thin and context.freed is None:
-            crossed = math.inf if alone else cells_to_cross(context)  # nothing has waves to be damped
-            context.evenness = Evenness(carried, strength, context.dt, crossed)
+        crossed = math.inf if alone else cells_to_cross(context)  # nothing has waves to be damped
+        even = thin and context.freed is None
+        context.evenness = Evenness(carried, strength, context.dt, crossed, even)
 
 
 def cells_to_cross(context: StepContext) -> float:
