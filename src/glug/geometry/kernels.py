@@ -324,25 +324,34 @@ def depth_from_fraction(c, slope):
     return y * (np.float32(1.0) + y2 * (np.float32(1.3333333) + np.float32(9.7) * y2))
 
 
-@kernel(parallel=True)
-def distance_from_fraction(fraction, reach, dense, sparse, slope, radius, out):
-    """Signed distance to where the filled fraction is half of the largest one within `reach` samples.
+@kernel(inline=True)
+def at_fraction(table, c):
+    """What a table of values at evenly spaced fractions, from 0 to 1, holds for c."""
+    x = min(max(c, np.float32(0.0)), np.float32(1.0)) * np.float32(len(table) - 1)
+    n = min(int(x), len(table) - 2)
+    f = x - np.float32(n)
+    return (np.float32(1.0) - f) * table[n] + f * table[n + 1]
 
-    Above `dense` the largest counts as 1; below `sparse`, where there are only stray particles, as `sparse`.
-    Measured against its own core, a thread of liquid that is thin or thinly sampled keeps its width.
+
+@kernel(parallel=True)
+def distance_from_fraction(fraction, reach, cores, sparse, slope, radius, out):
+    """Signed distance to where the filled fraction is half of what its core has, the largest within `reach` samples.
+
+    A core is whole where it has what `cores` says for the fraction, and counts as at least `sparse` of that: less has
+    only stray particles. Measured by its own core, a thread of liquid that is thin or thinly sampled keeps its width.
     """
     ni, nj, nk = fraction.shape
     for row in prange(ni * nj):
         i, j = divmod(np.int64(row), nj)
         for k in range(nk):
             c = fraction[i, j, k]
-            if c > np.float32(0.0) and c < dense:
+            if c > np.float32(0.0) and c < np.float32(1.0):
                 core = c
                 for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
                     for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
                         for r in range(max(k - reach, 0), min(k + reach + 1, nk)):
                             core = max(core, fraction[p, q, r])
-                c /= min(max(core / dense, sparse), np.float32(1.0))
+                c /= min(max(core / at_fraction(cores, c), sparse), np.float32(1.0))
             out[i, j, k] = radius * depth_from_fraction(c, slope)
 
 
