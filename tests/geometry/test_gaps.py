@@ -100,3 +100,14 @@ def test_stirred_water_does_not_gather_behind_a_ball_in_a_corner():
         simulation.step_once()
     assert max(held) < 3.0
     assert max(held) > 0.3  # it was there
+
+
+def test_inside_a_plate_a_cell_thick_there_is_no_room():
+    """All its corners lie on solids: a plate on the floor, up to the first layer of corners."""
+    plate = {"kind": "box", "lower": [-SIZE] * 3, "upper": [2 * SIZE, 1.0, 2 * SIZE]}
+    setting = Simulation(tank([{"name": "plate", "shape": plate}])).setting
+    grid = Grid(1.0, (12, 4, 12))
+    solid = sample_solids(grid, setting.walls, setting.solids_with([]), 0.0)
+    assert (solid.distance[:, :2] == 0.0).sum() > 100  # what the corners see
+    assert not solid.openness[:, 0].any()
+    assert (solid.openness[2:-2, 1:, 2:-2] > 0.99).all()

@@ -138,9 +138,9 @@ def test_particles_of_a_full_box_are_evened_out_where_it_is_thin() -> None:
     shares = {}
     for viscosity in (1e-3, 10.0):
         scene = Box(8, 400).scene() | {"liquids": {"oil": {"density": 1.0, "viscosity": viscosity}}}
-        look = Stage("look", lambda c, v=viscosity: shares.update({v: c.evenness and c.evenness.share}))
+        look = Stage("look", lambda c, v=viscosity: shares.update({v: c.evenness.all_of_it and c.evenness.share}))
         Simulation(scene, stages=lambda usual, look=look: usual.after("volumes", look)).step_once()
-    assert shares == {1e-3: evenness.SHARE, 10.0: None}
+    assert shares == {1e-3: evenness.SHARE, 10.0: False}  # there, crowds alone
 
 
 @pytest.mark.parametrize("name", ["flip", "apic"])
@@ -157,7 +157,7 @@ def test_a_full_box_rests_under_its_weight(name: str) -> None:
     assert found == pytest.approx(1000.0 * 10.0 * (1.0 - dx), rel=1e-3)
 
 
-def unseen_under_a_lid() -> float:
+def unseen_under_a_lid(seed: int) -> float:
     """What particles under a lid of unit speed have of velocity beyond that of the faces, in the end (rms) [m/s]."""
     found: list[float] = []
 
@@ -169,7 +169,7 @@ def unseen_under_a_lid() -> float:
         found.append(float(np.sqrt((particles.velocity.astype(float) ** 2).sum(axis=1).mean())))
         particles.velocity[:] = own
 
-    simulation = Simulation(Box(CELLS, 400, "flip").scene())
+    simulation = Simulation(Box(CELLS, 400, "flip").scene() | {"seed": seed})
     simulation.stages = simulation.stages.before("transfer_to_particles", Stage("look", look))
     while simulation.state.time < 8.0:
         simulation.step_once()
@@ -177,7 +177,8 @@ def unseen_under_a_lid() -> float:
 
 
 def test_velocities_that_no_face_sees_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    calm = unseen_under_a_lid()
+    """In the mean of three seeds: one alone is 0.050 to 0.060, and the control 1.28 to 1.69 times it."""
+    calm = np.mean([unseen_under_a_lid(seed) for seed in range(3)])
     assert calm < 0.065  # of the lid's speed
     monkeypatch.setattr(stages_transfer, "UNSEEN", 0.0)  # negative control
-    assert unseen_under_a_lid() > 1.3 * calm
+    assert np.mean([unseen_under_a_lid(seed) for seed in range(3)]) > 1.3 * calm

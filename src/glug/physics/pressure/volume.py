@@ -17,7 +17,7 @@ from glug.physics.pressure import kernels
 HALF_REACH = 1  # cells: volumes are compared over those within twice as many of a cell
 DEAD_AROUND = 0.05  # relative difference around a cell that may be noise
 DEAD_NOISE = 0.005  # relative difference of a component that may be noise
-DEAD_SURFACE = 0.05  # cells: by so much the surface of liquid at rest may be above what its particles carry
+DEAD_SURFACE = 0.1  # cells: by so much the surface of liquid at rest may be above what its particles carry
 DEAD_CURVED = 0.015  # relative difference that a surface may explain, at most: the curvature of a ball of 6 cells
 LEAST_HELD = 0.16  # of all there that is liquid, at least: less is spray, whose volume the fractions do not resolve
 MOST = 0.02  # relative change of volume that a correction may ask of one step
