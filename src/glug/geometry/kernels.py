@@ -9,6 +9,7 @@ from glug.jit import kernel, prange
 FAR = np.float32(1e30)
 LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
+ALIGNED = np.float32(1e-4)  # cells: as near to zero distances between corners that all lie on solids are
 REACHED = np.float32(0.9)  # of a distance from solids that was asked for: corners and curved walls are met roughly
 
 
@@ -345,7 +346,7 @@ def distance_from_fraction(fraction, reach, cores, sparse, slope, radius, out):
         i, j = divmod(np.int64(row), nj)
         for k in range(nk):
             c = fraction[i, j, k]
-            if c > np.float32(0.0) and c < np.float32(1.0):
+            if c > np.float32(0.0) and c < cores[-1]:
                 core = c
                 for p in range(max(i - reach, 0), min(i + reach + 1, ni)):
                     for q in range(max(j - reach, 0), min(j + reach + 1, nj)):
@@ -450,22 +451,27 @@ def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
 
 
 @kernel(inline=True)
-def open_fraction(nodes, h, x, y, z, radius, flat):
-    """What solids leave open of a kernel (1 - (r/radius)^2)^3 around a point (in cells), by cubes of half a cell."""
+def open_share(nodes, h, x, y, z, radius, flat):
+    """What solids leave open of a kernel (1 - (r/radius)^2)^3 around a point (in cells), by cubes of half a cell.
+
+    A slot one cell wide, with all corners of its cells on solids, looks as a plate as thick does: as there is liquid in
+    it, it is open.
+    """
     inverse = (h / radius) * (h / radius)
-    half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
+    half, one, zero, side = np.float32(0.5), np.float32(1.0), np.float32(0.0), np.float32(0.5)
     opened, whole = zero, zero
     for p in range(-3, 3):
-        u = (np.float32(p) + half) * half
+        u = (np.float32(p) + half) * side
         for q in range(-3, 3):
-            v = (np.float32(q) + half) * half
+            v = (np.float32(q) + half) * side
             for r in range(0 if flat else -3, 1 if flat else 3):
-                w = zero if flat else (np.float32(r) + half) * half
+                w = zero if flat else (np.float32(r) + half) * side
                 s = max(one - (u * u + v * v + w * w) * inverse, zero)
                 s = s * s * s
                 whole += s
                 if s > zero:
-                    opened += s * min(max(half + trilinear(nodes, x + u, y + v, z + w) / (half * h), zero), one)
+                    d = trilinear(nodes, x + u, y + v, z + w) / h
+                    opened += s if abs(d) < ALIGNED else s * min(max(half + d / side, zero), one)
     return opened / whole
 
 
@@ -473,7 +479,8 @@ def open_fraction(nodes, h, x, y, z, radius, flat):
 def fill_gaps(fraction, nodes, h, scale, far, radius, least):
     """Where solids leave no room that is `far` from them, fractions become those of what is open, `least` at least.
 
-    No kernel is full there, and none that is could be read nearby. In place; samples as in `extend_into_solid`.
+    No kernel is full there, and none that is could be read nearby. In place; samples as in `extend_into_solid`, a cell
+    deep in solids at most.
     """
     ni, nj, nk = fraction.shape
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
@@ -489,10 +496,11 @@ def fill_gaps(fraction, nodes, h, scale, far, radius, least):
                 if c in (zero, one):
                     continue
                 z = (np.float32(k) + half) * scale if nk > 1 else half
-                if trilinear(nodes, x, y, z) < far:
+                s = trilinear(nodes, x, y, z)
+                if s < far and s > -h:
                     p, q, r = leave_wall(nodes, h, far, x, y, z)
                     if trilinear(nodes, p, q, r) < REACHED * far:
-                        opened = open_fraction(nodes, h, x, y, z, radius, nk == 1)
+                        opened = open_share(nodes, h, x, y, z, radius, nk == 1)
                         fraction[i, j, k] = min(c / max(opened, least), one)
 
 
@@ -503,8 +511,8 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, out):
     A sample closer to the wall than `far` (or inside the solid) takes the value of `even_in_depth`, without the
     bias that a kernel has next to a wall. Where the surface lies along the wall, or that is half a cell outside the
     liquid, there may be a film, and it takes the value found where its normal leaves the wall by `near`, if that is
-    smaller. `scale` is the samples' spacing over the cell size, `nodes` the
-    solid distance at cell corners; phi has the samples at (index + 1/2) scale cells.
+    smaller. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
+    samples at (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape
     half = np.float32(0.5)

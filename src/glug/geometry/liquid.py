@@ -52,7 +52,7 @@ def band_of(start: np.ndarray, grid: Grid, nodes: np.ndarray, reach: int) -> np.
 def whole_cores(dim: int) -> np.ndarray:
     """What the core of a half space fills, one cell deeper than where its kernel is filled to evenly spaced fractions.
 
-    As deep as that it is when the surface is level, and deeper when it is not: no half space is taken for a thread.
+    A level surface has its core one cell below a sample, a tilted one deeper: no half space is taken for a thread.
     In 2D it is that of full liquid for all: waves, whose faces have slopes there, would be 1.2 percent fast otherwise.
     """
     if dim == 2:

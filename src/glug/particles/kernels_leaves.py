@@ -55,16 +55,6 @@ def keep_between(position, lower, upper):
             position[n, a] = lower[a] if x < lower[a] else (upper[a] if x > upper[a] else x)
 
 
-@kernel(parallel=True)
-def beside_sides(position, lower, upper, number):
-    """How many sides of the domain lie below `lower` or above `upper` of a particle."""
-    for n in prange(position.shape[0]):
-        found = np.uint8(0)
-        for a in range(3):
-            found += np.uint8(position[n, a] < lower[a]) + np.uint8(position[n, a] > upper[a])
-        number[n] = found
-
-
 @kernel(inline=True)
 def corner_of(n, key, out):
     """The lower corner of leaf n."""

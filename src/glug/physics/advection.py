@@ -56,7 +56,8 @@ class DistanceTo:
 def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles, dt: float) -> float:
     """Afterwards no particle is inside a solid or behind a wall, and none has passed through one.
 
-    Returns the volume [m3] of liquid that found no room between solids; its particles lose it.
+    What is still inside one goes back to where it was, or where a moving solid has carried that, if there is room.
+    Returns the volume [m3] of liquid that found none between solids, not to a MARGIN; its particles lose it.
 
     The sampled distance says which of them are near a solid, and the exact one where it is: between samples that lie in
     solids there may be room, and plates may be thinner than a cell. `before` are the positions `dt` ago.
@@ -95,14 +96,26 @@ def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles,
         np.clip(points, walls.lower + np.full(3, margin), walls.upper - np.full(3, margin), out=points)
         if not moved.any():
             break
+    back = inside_any(close, points)
+    points[back] = start[back]
+    for distance in close if back.any() else ():
+        if distance.solid.moving:
+            pushed = distance.mine[distance(points) < 0.0]
+            points[pushed] += dt * distance.solid.velocity(points[pushed], t)
+    np.clip(points, walls.lower + np.full(3, margin), walls.upper - np.full(3, margin), out=points)
     p[index] = points
-    buried = np.zeros(len(points), np.bool_)
-    for distance in close:
-        buried[distance.mine] |= distance(points) < 0.0
-    lost = index[buried]
+    lost = index[inside_any(close, points, margin)]
     volume = float(particles.volume[lost].sum(dtype=np.float64))
     particles.volume[lost] = 0.0  # the next sort drops them
     return volume
+
+
+def inside_any(distances: Sequence[DistanceTo], points: np.ndarray, depth: float = 0.0) -> np.ndarray:
+    """bool (n,): points deeper than `depth` in a solid."""
+    inside = np.zeros(len(points), np.bool_)
+    for distance in distances:
+        inside[distance.mine] |= distance(points) < -depth
+    return inside
 
 
 def _within(solid: Solid, points: np.ndarray, t: float, reach: float) -> np.ndarray:

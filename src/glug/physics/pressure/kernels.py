@@ -238,7 +238,8 @@ def evenness_target(near, liquid, openness, carried, share, gap, gap_share, unsu
                         excess = max(excess - unsure, zero)
                     within = min(max(excess, -gap), gap)
                     wanted = share * within + gap_share * (excess - within)
-                    target[i, j, k] = scale * min(max(wanted, -most), most)
+                    # What is cut leaves by what is open of it.
+                    target[i, j, k] = scale * openness[i, j, k] * min(max(wanted, -most), most)
 
 
 @kernel(parallel=True)

@@ -97,12 +97,6 @@ class Brick:
         begin, count = p.start[self.mine], p.start[self.mine + 1] - p.start[self.mine]
         return np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
 
-    def of(self, rows: np.ndarray, p: Particles) -> np.ndarray:
-        """Those of some particles that are in the brick's own leaves."""
-        leaf = np.searchsorted(p.start, rows, side="right") - 1
-        at = np.minimum(np.searchsorted(self.mine, leaf), len(self.mine) - 1)
-        return rows[self.mine[at] == leaf]
-
     def taken(self, values: np.ndarray, outside: float) -> np.ndarray:
         """A field of leaves on the window's cells."""
         out = np.empty(self.grid.shape, values.dtype)

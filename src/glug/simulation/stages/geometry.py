@@ -156,7 +156,7 @@ def volumes(context: StepContext) -> None:
     if strength:
         carried = to_cells(p.volume * np.float32(grid.dx**-3), p, grid)
         context.correction = VolumeCorrection.measure(carried, fraction, grid, CORRECTION_GAIN * strength, context.dt)
-        # Thick liquids hardly crowd, and evening would shear them; liquid that leaves a wall is thin there for good.
+        # Evening would shear thick liquids, where only crowds are spread; liquid that leaves a wall is thin for good.
         setting, alone = context.setting, fills_all(context)
         thin = not setting.viscous or (alone and setting.is_thin(context.dt))
         crossed = math.inf if alone else cells_to_cross(context)  # nothing has waves to be damped

@@ -20,7 +20,7 @@ from glug.grids.octree.linear.kernels_lattice import give_areas
 from glug.grids.octree.linear.lattice import WALL
 from glug.grids.regular import CENTRE
 from glug.particles.kernels import cell_sums
-from glug.particles.kernels_leaves import beside_sides, keep_between
+from glug.particles.kernels_leaves import keep_between
 from glug.particles.leaves import sort_by_leaf
 from glug.particles.levels import MOST_LEVELS, level_of, merge, split
 from glug.particles.seeding import Limits, limit_per_cell
@@ -287,15 +287,11 @@ def advect(context: StepContext) -> None:
 
 
 def leave_solids(context: StepContext, before: np.ndarray) -> float:
-    """Particles of finest leaves out of solids: those of coarse ones are far from any. Returns the lost volume [m3].
-
-    Without solids those at edges of the domain only: elsewhere a wall's sampled distance is exact, and `stay_inside`.
-    """
+    """Particles of finest leaves out of solids: those of coarse ones are far from any. Returns the lost volume [m3]."""
     setting, state, step, p = context.setting, context.state, context.tree, context.state.particles
     end, lost = state.time + context.dt, 0.0
-    edges = None if setting.solids else at_edges(setting, p.position)
-    for brick in bricks(step):
-        rows = brick.rows(p) if edges is None else brick.of(edges, p)
+    for brick in bricks(step) if setting.solids else ():
+        rows = brick.rows(p)
         if len(rows) == 0:
             continue
         some = Particles({name: p.attributes[name][rows] for name in ("position", "volume")})
@@ -305,15 +301,6 @@ def leave_solids(context: StepContext, before: np.ndarray) -> float:
         lost += advection.leave_solids(some, before[rows], obstacles, context.dt)
         p.position[rows], p.volume[rows] = some.position, some.volume
     return lost
-
-
-def at_edges(setting: Setting, position: np.ndarray) -> np.ndarray:
-    """Numbers of the positions that are less than a cell away from two sides of the domain, or more."""
-    near = np.empty(len(position), np.uint8)
-    walls, dx = setting.walls, setting.dx
-    lower, upper = (np.array(x, np.float32) for x in (np.add(walls.lower, dx), np.subtract(walls.upper, dx)))
-    beside_sides(position, lower, upper, near)
-    return np.flatnonzero(near > 1)
 
 
 STAGES = {
