@@ -95,7 +95,7 @@ def test_resting_water_rests_as_on_the_regular_grid():
 def test_a_deep_tank_gets_its_volume_back(band, monkeypatch):
     """Particles that carry 1 % more: it is left off by what noise explains, not by what a ball's curvature would."""
     if band is not None:  # the control: all parts left alone as if they were balls
-        monkeypatch.setattr(octree_stages, "dead_band", lambda surface, cells: np.full(len(cells), band))
+        monkeypatch.setattr(octree_stages, "dead_band", lambda surface, cells, dim: np.full(len(cells), band))
     pool = {"shape": {"kind": "box", "lower": [0, 0, 0], "upper": [1, 0.9, 1]}, "liquid": "water"}
     simulation = glug.Simulation({**tank("octree", pool), "domain": {"size": [1, 1, 1], "resolution": 24}})
     simulation.state.particles.volume *= np.float32(1.01)

@@ -257,7 +257,8 @@ def displace(context: StepContext) -> None:
     held = np.bincount(label + 1, step.fraction * volume, count + 1)[1:]
     off = np.where(held > 0.0, carried / np.maximum(held, 1e-30) - 1.0, 0.0)
     beside_air = problem.level.system.rest > 0.0
-    dead = dead_band(*(np.bincount(problem.label, cells, count) for cells in (beside_air, problem.side_area**1.5)))
+    surface, cells = (np.bincount(problem.label, values, count) for values in (beside_air, problem.side_area**1.5))
+    dead = dead_band(surface, cells, setting.dim)
     off = np.sign(off) * np.maximum(np.abs(off) - dead, 0.0) * ~problem.closed
     rate = np.clip(CORRECTION_GAIN * setting.scene.solver.volume_correction * off, -MOST, MOST) / context.dt
     if not rate.any():
