@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import glug
-from glug.geometry import kernels, liquid
+from glug.geometry import kernels, kernels_liquid, liquid
 from glug.geometry.liquid import DENSE, FAR_FROM_WALL, FRACTIONS, LEAST_OPEN, liquid_distance
 from glug.geometry.liquid import RADIUS as KERNEL
 from glug.geometry.solids.field import Solid, SolidField, Walls, sample_solids
@@ -62,7 +62,7 @@ def test_liquid_fills_tunnels_narrower_than_a_kernel(cornered):
 
 def test_as_parts_of_whole_kernels_tunnels_would_be_air(cornered, monkeypatch):
     """Control: a pressure solve would take them for a surface."""
-    monkeypatch.setattr(kernels, "fill_gaps", lambda *_: None)
+    monkeypatch.setattr(kernels_liquid, "fill_gaps", lambda *_: None)
     assert sum(wet(cornered, 0.4, seed).all() for seed in range(8)) <= 3
 
 
@@ -113,7 +113,7 @@ def test_a_slot_a_cell_wide_is_open():
     nodes = (0.5 - y).astype(np.float32)
     fraction, full = np.zeros(grid.shape, np.float32), 0.5
     fraction[:, 4] = full
-    kernels.fill_gaps(fraction, nodes, *map(np.float32, (1.0, 1.0, FAR_FROM_WALL, KERNEL, LEAST_OPEN)))
+    kernels_liquid.fill_gaps(fraction, nodes, *map(np.float32, (1.0, 1.0, FAR_FROM_WALL, KERNEL, LEAST_OPEN)))
     assert full / fraction[4, 4, 4] == pytest.approx(0.71, abs=0.05)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from glug.geometry import kernels, kernels_band
+from glug.geometry import kernels, kernels_band, kernels_liquid
 from glug.geometry.box import box_sum
 from glug.geometry.redistance import redistance
 from glug.geometry.sampled import SampledDistance
@@ -89,15 +89,15 @@ def liquid_distance(
     fraction = np.empty_like(phi)
     band, corner = band_of(start, grid, nodes, math.ceil(RADIUS)), grid.corner.astype(np.float32)
     cells = position, volume, start, band, corner, h, grid.shape
-    kernels.filled_fraction(*cells, spacing, np.float32(radius), np.float32(norm), fraction)
+    kernels_liquid.filled_fraction(*cells, spacing, np.float32(radius), np.float32(norm), fraction)
     far, spread = np.float32(FAR_FROM_WALL * grid.dx), np.float32(radius)
-    kernels.fill_gaps(fraction, nodes, h, np.float32(1.0 / refine), far, spread, np.float32(LEAST_OPEN))
-    kernels.distance_from_fraction(
+    kernels_liquid.fill_gaps(fraction, nodes, h, np.float32(1.0 / refine), far, spread, np.float32(LEAST_OPEN))
+    kernels_liquid.distance_from_fraction(
         fraction, refine, whole_cores(grid.dim), np.float32(SPARSE), np.float32(slope), np.float32(radius), phi
     )
     other = fraction
     walls = (np.float32(cells * grid.dx) for cells in (NEAR_WALL, FAR_FROM_WALL, beyond))
-    kernels.extend_into_solid(phi, nodes, h, np.float32(1.0 / refine), *walls, other)
+    kernels_liquid.extend_into_solid(phi, nodes, h, np.float32(1.0 / refine), *walls, other)
     phi, other = other, phi
     redistance(phi, float(spacing), REACH, other)
     return phi
@@ -137,7 +137,7 @@ def fill_holes(phi: np.ndarray, openness: np.ndarray, dx: float) -> None:
 
 def cut_solid(phi: np.ndarray, grid: Grid, nodes: np.ndarray, refine: int) -> SampledDistance:
     """The liquid outside the solid, for surfaces: max(phi, -solid distance), as samples in the world."""
-    kernels.subtract_solid(phi, nodes, np.float32(1.0 / refine))
+    kernels_liquid.subtract_solid(phi, nodes, np.float32(1.0 / refine))
     spacing = grid.dx / refine
     x, y, z = grid.corner + 0.5 * spacing
     return SampledDistance(phi, (float(x), float(y), float(z)), spacing)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from glug.geometry import kernels
+from glug.geometry import kernels_liquid
 from glug.geometry.liquid import REACH
 from glug.geometry.redistance import redistance
 from glug.geometry.tracking import kernels_sampling
@@ -28,6 +28,6 @@ def surface_distance(
         kernels_sampling.distance_near(vertices, triangles, corner, spacing, EXACT * spacing, phi)
         kernels_sampling.sign_by_columns(vertices, triangles, corner, spacing, phi)
     other, near = np.empty_like(phi), np.float32(BESIDE_WALL * grid.dx)
-    kernels.extend_into_solid(phi, nodes, np.float32(grid.dx), np.float32(1.0 / refine), near, near, near, other)
+    kernels_liquid.extend_into_solid(phi, nodes, np.float32(grid.dx), np.float32(1.0 / refine), near, near, near, other)
     redistance(other, spacing, REACH, phi)
     return other
