@@ -112,7 +112,7 @@ def weld(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def count_holes(triangles: np.ndarray) -> int:
     """Connected groups of edges that belong to an odd number of triangles."""
-    from scipy.sparse import coo_array
+    from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     edges = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
@@ -122,7 +122,8 @@ def count_holes(triangles: np.ndarray) -> int:
         return 0
     corners, ends = np.unique(border, return_inverse=True)
     ends = ends.reshape(-1, 2)
-    graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(corners),) * 2)
+    # A matrix has indices of 32 bits; older versions of SciPy find nothing in an array, whose indices have 64.
+    graph = coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(corners),) * 2)
     return int(connected_components(graph, directed=False, return_labels=False))
 
 
