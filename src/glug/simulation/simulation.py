@@ -25,7 +25,7 @@ from glug.simulation.octree.frame import TreeFrame
 from glug.simulation.octree.seeding import begun_tree, seed_leaves
 from glug.simulation.setting import Setting
 from glug.simulation.stages import Stage, Stages, stages_of
-from glug.simulation.stages.tracking import begin
+from glug.simulation.stages.tracking import ashore, begin
 from glug.simulation.state import State, check_checkpoint
 from glug.simulation.step import step
 
@@ -111,7 +111,7 @@ class Simulation:
         """Of the surface's samples: to the tracked mesh where there is one, to the particles' surface otherwise."""
         state, refine = self.state, self.scene.surface.resolution
         if state.surface is not None:
-            return surface_distance(state.surface.vertices, state.surface.triangles, grid, solid, refine)
+            return surface_distance(state.surface.vertices, state.surface.triangles, grid, refine)
         p = state.particles
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid, refine)
         return smoothed(phi, self.scene.surface.smoothing)
@@ -136,7 +136,7 @@ class Simulation:
             return sample_velocity(grid, velocity, reached, points)
 
         if state.surface is not None:
-            vertices = state.surface.vertices.astype(np.float32)
+            vertices = ashore(state.surface, solid.distance, grid).astype(np.float32)
             return SurfaceMesh(vertices, state.surface.triangles, velocity_at(vertices)), distance
         return surface_mesh(distance, velocity_at, depth=setting.dx), distance
 

@@ -19,14 +19,15 @@ from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import surface_mesh
 from glug.geometry.tracking.kernels_sampling import distance_near
 from glug.geometry.tracking.sampling import surface_distance
+from glug.geometry.tracking.shore import continued, outside
 from glug.geometry.tracking.surface import TrackedSurface
+from glug.grids.mesh import Distance
 from glug.grids.regular import Grid
 from glug.grids.voronoi.field import VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
 from glug.particles.storage import Particles
 from glug.physics.covolume.projection import SolverName
-from glug.physics.voronoi.liquid import DEEP, NEAR, Method, VoronoiLiquid, field_on, outside
-from glug.physics.voronoi.problem import Distance
+from glug.physics.voronoi.liquid import Method, VoronoiLiquid, field_on
 from glug.simulation.setting import Setting
 from glug.simulation.stages.tracking import triangulated
 from glug.simulation.state import State
@@ -76,12 +77,11 @@ def first_surface(setting: Setting, solid: Distance | None) -> TrackedSurface:
     def liquid(world: np.ndarray) -> np.ndarray:
         return np.min([volume.shape.distance(world) for volume in scene.volumes], axis=0)
 
+    def above(points: np.ndarray) -> np.ndarray:
+        return liquid(lifted(setting, points))
+
     def distance(world: np.ndarray) -> np.ndarray:
-        if solid is None:
-            return liquid(world)
-        points = world[:, :dim]
-        before = outside(points, lambda p: solid(p) - NEAR * dx, dx)
-        return np.maximum(liquid(lifted(setting, before)), -solid(points) - DEEP[dim] * dx)
+        return liquid(world) if solid is None else continued(above, solid, dx, dim)(world[:, :dim])
 
     ends = [np.array(end, float) for end in (scene.domain.lower, scene.domain.upper)]
     lower = ends[0] - BEHIND * dx * np.isfinite(setting.walls.lower)
@@ -216,7 +216,7 @@ def sampled(setting: Setting, state: State) -> tuple[SurfaceMesh, SampledDistanc
     grid = setting.window(lifted(setting, shown))
     solid = setting.solid_field(grid, state.time).distance
     if setting.dim == 3:
-        phi = surface_distance(surface.vertices, surface.triangles, grid, solid, refine)
+        phi = surface_distance(surface.vertices, surface.triangles, grid, refine)
         if len(surface.triangles):
             thicken_sheets(shown, surface.triangles, liquid.normals(), grid, refine, phi)
     else:

@@ -75,13 +75,21 @@ class TrackedSurface:
         kernels_components.measure(self.vertices if at is None else at, self.triangles, part, volume, area, normal)
         return volume, area, normal
 
+    def normals(self) -> np.ndarray:
+        """Unit normals (n, dim) at the vertices."""
+        return self.measure(self.part, len(self.target))[2]
+
     def liquid(self, volume: np.ndarray, part: np.ndarray) -> np.ndarray:
         """The volume (k,) of liquid in every part, without its cavities."""
         return without_cavities(self.vertices, self.triangles, part, volume)
 
-    def volume(self) -> float:
-        """Enclosed by all of it [m3]."""
-        return float(self.measure(np.zeros(len(self.vertices), np.int64), 1)[0][0])
+    def volume(self, at: np.ndarray | None = None) -> float:
+        """Enclosed by all of it [m^dim]; with its vertices `at` other places."""
+        return float(self.measure(np.zeros(len(self.vertices), np.int64), 1, at)[0][0])
+
+    def keep_volumes(self, at: np.ndarray | None = None) -> None:
+        """What its parts enclose now, with their vertices `at` other places if need be, is what they are to keep."""
+        self.target = self.liquid(self.measure(self.part, len(self.target), at)[0], self.part)
 
     def centroid(self, at: np.ndarray | None = None) -> np.ndarray:
         """Of what all of it encloses (dim,) [m]; with its vertices `at` places."""
@@ -205,8 +213,7 @@ class TrackedSurface:
 
     def fairing(self, share: float) -> np.ndarray:
         """Displacements (n, 3) along the normals that take away a share of what is rough from edge to edge."""
-        _, _, normal = self.measure(self.part, len(self.target))
-        out = np.empty(len(self.vertices))
+        normal, out = self.normals(), np.empty(len(self.vertices))
         kernels_quadric.roughness(self.vertices, self.triangles, normal, out)
         most = self.limits.smoothing * self.dx
         return np.clip(-share * out, -most, most)[:, None] * normal

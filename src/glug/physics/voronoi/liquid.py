@@ -17,12 +17,14 @@ from glug.geometry.embedded.cells import EmbeddedCells
 from glug.geometry.embedded.curvature import curvature
 from glug.geometry.embedded.elements import Elements
 from glug.geometry.embedded.sites import Placement, touching
+from glug.geometry.tracking.shore import NEAR, Shore, directions, outside
 from glug.geometry.tracking.surface import TrackedSurface
+from glug.grids.mesh import Distance
 from glug.grids.voronoi.field import Behind, Interpolation, VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
 from glug.physics.covolume.projection import SolverName
 from glug.physics.voronoi.flight import given_back, velocities_of_parts
-from glug.physics.voronoi.problem import Distance, SurfaceFaces, open_parts
+from glug.physics.voronoi.problem import SurfaceFaces, open_parts
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
@@ -33,35 +35,6 @@ LIMITS = SolveLimits(1e-8, 500)
 
 FAIRING = 0.25  # share of the roughness between vertices that a step takes away: pressures do not resist it
 SHARPEST = 0.5  # cells: the radius of the ball that no curvature exceeds
-CLEAR = 2.0  # cells from solids: nearer, where the surface may have its edge, it is moved by the flow alone
-NEAR, PULL = 0.25, 0.25  # cells: surfaces this near to a solid go on into it, by so much a step ...
-DEEP = {2: 0.75, 3: 1.25}  # ... until they are this deep; in 3D their round rims would be felt before the wall
-
-
-FILM = 0.5  # cosine: surfaces that face away from a solid by more stay before it, however thin the liquid between is
-SIDES = 3  # of solids that a point may be behind
-
-
-def directions(x: np.ndarray, solid: Distance, dx: float) -> np.ndarray:
-    """Unit vectors (n, dim) out of the nearest solid."""
-    out = np.zeros_like(x)
-    for a in range(x.shape[1]):
-        step = np.zeros(x.shape[1])
-        step[a] = 1e-3 * dx
-        out[:, a] = solid(x + step) - solid(x - step)
-    return out / np.maximum(np.linalg.norm(out, axis=1), 1e-300)[:, None]
-
-
-def outside(x: np.ndarray, solid: Distance, dx: float) -> np.ndarray:
-    """Points (n, dim), those in solids moved onto their surfaces."""
-    out = x.copy()
-    for _ in range(SIDES):
-        inside = np.flatnonzero(solid(out) < 0.0)
-        if len(inside) == 0:
-            break
-        some = out[inside]
-        out[inside] = some - solid(some)[:, None] * directions(some, solid, dx)
-    return out
 
 
 @dataclass(frozen=True)
@@ -111,7 +84,7 @@ class VoronoiLiquid:
         return connected_components(graph, directed=False)[1][own]
 
     def normals(self) -> np.ndarray:
-        return self.surface.measure(self.surface.part, len(self.surface.target))[2]
+        return self.surface.normals()
 
     def step(self, dt: float) -> None:
         """One step; the first one begins with a projection alone."""
@@ -131,8 +104,7 @@ class VoronoiLiquid:
 
         Returns what `solve` does.
         """
-        s = self.surface
-        s.target = s.liquid(s.measure(s.part, len(s.target), self.ashore())[0], s.part)
+        self.surface.keep_volumes(self.ashore())
         cells = self.cells_now()
         u = np.zeros(len(cells.mesh.area))
         if self.velocity is not None:
@@ -146,8 +118,7 @@ class VoronoiLiquid:
 
     def volume(self) -> float:
         """Of the liquid [m^dim]."""
-        s = self.surface
-        return float(s.measure(np.zeros(len(s.vertices), np.int64), 1, self.ashore())[0][0])
+        return self.surface.volume(self.ashore())
 
     def move(self, dt: float) -> None:
         """The surface moves with the velocity."""
@@ -168,17 +139,10 @@ class VoronoiLiquid:
             moved = flow + s.smoothing() + loose * s.fairing(FAIRING)
             s.move(moved + s.correction(~seam, s.vertices + moved))
             return
-        distance, outwards = self.solid(s.vertices), directions(s.vertices, self.solid, s.dx)
-        away = (self.normals() * outwards).sum(axis=1) > FILM
-        free = (distance > NEAR * s.dx) | (away & (distance > 0.0))
-        out = np.where(free, 0.0, NEAR * s.dx - distance)
-        beside = self.velocity(s.vertices + out[:, None] * outwards)  # behind a wall as just before it, along it
-        along = beside - (beside * outwards).sum(axis=1)[:, None] * outwards
-        depth = np.clip(distance + DEEP[s.vertices.shape[1]] * s.dx, -PULL * s.dx, PULL * s.dx)
-        flow = np.where(free[:, None], flow, dt * along - depth[:, None] * outwards)
-        clear = (distance > CLEAR * s.dx) | (away & free)
-        moved = flow + clear[:, None] * (s.smoothing() + loose * s.fairing(FAIRING))
-        s.move(moved + s.correction(free & ~seam, outside(s.vertices + moved, self.solid, s.dx)))
+        shore = Shore.of(s.vertices, self.normals(), self.solid, s.dx)
+        flow = shore.along(flow, self.velocity(shore.before(s.vertices)), dt)
+        moved = flow + shore.clear[:, None] * (s.smoothing() + loose * s.fairing(FAIRING))
+        s.move(moved + s.correction(shore.free & ~seam, outside(s.vertices + moved, self.solid, s.dx)))
 
     def facing(self) -> tuple[np.ndarray, np.ndarray]:
         """Which vertices have another piece of the surface before them, within a cell; and which touch one."""

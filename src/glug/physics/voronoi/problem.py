@@ -7,13 +7,13 @@ A face between two sites in the liquid with a surface between them is two: one o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from glug.geometry.embedded.cells import EmbeddedCells
 from glug.grids.covolume import Covolume
+from glug.grids.mesh import Distance
 from glug.physics.covolume.projection import CovolumeProblem, Incidence, SolverName
 from glug.physics.voronoi import kernels
 from glug.solvers.limits import SolveLimits
@@ -22,7 +22,6 @@ from glug.solvers.stats import SolveStats
 LEAST_THETA = {2: 1e-3, 3: 1e-2}  # Brochu, Batty and Bridson 2010
 LEAST_OPEN = 0.02  # of a face: less is closed, as its velocity is hardly felt by any pressure
 UNMET = 0.5  # theta where rounding hides the surface from a ray
-Distance = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def geometry(context: StepContext) -> None:
     solid = setting.solid_field(grid, state.time, state.bodies)
     beyond = BEYOND if setting.tension > 0.0 else FAR_FROM_WALL
     if state.surface is not None:
-        phi = surface_distance(state.surface.vertices, state.surface.triangles, grid, solid.distance)
+        phi = surface_distance(state.surface.vertices, state.surface.triangles, grid)
     else:
         phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance, beyond=beyond)
     fill_hidden(phi, solid.hidden)

@@ -10,9 +10,13 @@ import numpy as np
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.sampled import sample_box
 from glug.geometry.surface import extract
+from glug.geometry.tracking.sampling import surface_distance
+from glug.geometry.tracking.shore import Shore, continued, directions, outside
 from glug.geometry.tracking.surface import Limits, TrackedSurface
+from glug.grids.mesh import Distance
+from glug.grids.regular import Grid
 from glug.particles import kernels
-from glug.physics.voronoi.liquid import directions
+from glug.physics import advection
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting
 from glug.simulation.stages.transfer import fastest
@@ -23,20 +27,29 @@ BEGIN = Limits(shortest=0.8)  # ... before their edges become as long as they ar
 ROUNDS = 6  # of improvement, before the first step
 FITS, FARTHEST_FIT = 2, 0.25  # times that its vertices are then moved to where the distance is zero, by so many cells
 FAIRING = 0.25  # share of the roughness between neighbours that a step takes away: the grid does not see it
-AT_WALL = 0.5  # cells: vertices that near to a solid are moved by the flow alone
+BEHIND = 2.0  # cells behind the sides of the domain where the first surface is looked for
+LEFT = 0.5  # cells beyond the surface from where on particles are brought back
 
 
 def begin(setting: Setting, state: State) -> TrackedSurface:
-    """The surface of all volumes of a scene. Its parts keep what they enclose now, rims at walls being a bit round."""
+    """The surface of all volumes of a scene, which goes on behind the solids that they touch."""
     scene, dx = setting.scene, setting.dx
+    solids = setting.solids_with(state.bodies)
 
-    def distance(points: np.ndarray) -> np.ndarray:
-        found = np.min([volume.shape.distance(points) for volume in scene.volumes], axis=0)
-        for solid in setting.solids_with(state.bodies):
-            np.maximum(found, -solid.distance(points, state.time), out=found)
-        return found
+    def liquid(points: np.ndarray) -> np.ndarray:
+        return np.min([volume.shape.distance(points) for volume in scene.volumes], axis=0)
 
-    return triangulated(distance, np.asarray(scene.domain.lower, float), np.asarray(scene.domain.upper, float), dx)
+    def solid(points: np.ndarray) -> np.ndarray:
+        sides = np.minimum(points - setting.walls.lower, setting.walls.upper - points).min(axis=1)
+        return np.min([sides, *(solid.distance(points, state.time) for solid in solids)], axis=0)
+
+    behind = BEHIND * dx
+    ends = np.asarray(scene.domain.lower, float) - behind, np.asarray(scene.domain.upper, float) + behind
+    surface = triangulated(continued(liquid, solid, dx, setting.dim), *ends, dx)
+    grid = setting.window(state.particles.position, state.bodies)
+    nodes = setting.solid_field(grid, state.time, state.bodies).distance
+    surface.keep_volumes(ashore(surface, nodes, grid))  # as steps measure it: edges of solids are a bit round
+    return surface
 
 
 def triangulated(
@@ -55,31 +68,71 @@ def triangulated(
 
 
 def track(context: StepContext) -> None:
-    """Improve the surface, change its topology, and move it with the velocity of the faces."""
-    surface, grid = context.state.surface, context.grid
+    """Improve the surface, change its topology, move it with the velocity of the faces, and its particles with it."""
+    surface, dx = context.state.surface, context.grid.dx
     assert surface is not None
+    now, then = solids_at(context, context.state.time), solids_at(context, context.state.time + context.dt)
     surface.improve()
     surface.join()
-    surface.settle()
+    surface.settle(outside(surface.vertices, now, dx))
     if len(surface.triangles) == 0:
         return
-    before = surface.vertices.astype(np.float32)
+    x = surface.vertices
+    shore = Shore.of(x, surface.normals(), now, dx)
+    flow = carried(context, shore.before(x))
+    flow = shore.along(flow, flow, 1.0)
+    flow -= np.where(shore.free, 0.0, then(x + flow) - now(x + flow))[:, None] * shore.outwards  # solids that move
+    moved = flow + shore.clear[:, None] * (surface.smoothing() + surface.fairing(FAIRING))
+    surface.move(moved + surface.correction(shore.free, at=outside(x + moved, then, dx)))
+    bring_back(context, then)
+
+
+def solids_at(context: StepContext, time: float) -> Distance:
+    """The sampled distance of all solids, at a time of the step."""
+    setting, state, grid = context.setting, context.state, context.grid
+    same = time == state.time or not setting.moving
+    field = context.solid if same else setting.solid_field(grid, time, state.bodies)
+    return lambda points: sampled(field.distance, grid, points)
+
+
+def ashore(surface: TrackedSurface, nodes: np.ndarray, grid: Grid) -> np.ndarray:
+    """The surface's vertices, those behind solids on them; `nodes` is the solids' distance at the corners of cells."""
+    return outside(surface.vertices, lambda points: sampled(nodes, grid, points), grid.dx)
+
+
+def sampled(field: np.ndarray, grid: Grid, points: np.ndarray, offset: float = 0.0) -> np.ndarray:
+    """Values (n,) at points (n, 3) of a field whose samples are `offset` cells from the corners of cells."""
+    found = np.empty((len(points), 1), np.float32)
+    trilinear_many(field, ((points - grid.corner) / grid.dx - offset).astype(np.float32), found)
+    return found[:, 0].astype(np.float64)
+
+
+def carried(context: StepContext, points: np.ndarray) -> np.ndarray:
+    """How far the velocity of the faces carries points in the step [m]."""
+    grid, before = context.grid, points.astype(np.float32)
     after = before.copy()
     corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
     parts = max(1, math.ceil(fastest(context.velocity) * context.dt / grid.dx))
     kernels.advect(after, corner, inverse, *context.velocity, np.float32(context.dt), parts)
-    flow = (after - before).astype(np.float64)
-    free = ~at_walls(context)
-    even = surface.smoothing() + free[:, None] * surface.fairing(FAIRING)
-    moved = flow + even
-    surface.move(moved + surface.correction(free, at=surface.vertices + moved))
+    return (after - before).astype(np.float64)
 
 
-def at_walls(context: StepContext) -> np.ndarray:
-    """Which vertices of the surface lie on solids or behind them."""
-    surface, grid = context.state.surface, context.grid
+def bring_back(context: StepContext, solid: Distance) -> None:
+    """Particles that the surface has left behind come back to it: what is beyond it is air.
+
+    Alone in the air they would keep the velocity that they have from one step to the next, and add to it.
+    """
+    surface, grid, p = context.state.surface, context.grid, context.state.particles
     assert surface is not None
-    places = ((surface.vertices - grid.corner) / grid.dx).astype(np.float32)
-    distance = np.empty((len(places), 1), np.float32)
-    trilinear_many(context.solid.distance, places, distance)
-    return distance[:, 0] < AT_WALL * grid.dx
+    phi = surface_distance(surface.vertices, surface.triangles, grid)
+
+    def distance(points: np.ndarray) -> np.ndarray:
+        return sampled(phi, grid, points, 0.5)
+
+    beyond = np.flatnonzero(distance(p.position) > LEFT * grid.dx)
+    if len(beyond) == 0:
+        return
+    x = p.position[beyond].astype(np.float64)
+    back = x - distance(x)[:, None] * directions(x, distance, grid.dx)
+    room = solid(back) > advection.MARGIN * grid.dx
+    p.position[beyond[room]] = back[room]

@@ -15,9 +15,10 @@ from glug.geometry.embedded.elements import Elements
 from glug.geometry.embedded.sites import Placement, Sites
 from glug.geometry.sampled import sample_box
 from glug.geometry.surface import extract
+from glug.geometry.tracking.shore import DEEP
 from glug.geometry.tracking.surface import TrackedSurface
 from glug.grids.mesh import Distance
-from glug.physics.voronoi.liquid import DEEP, SURFACE_SITES, Method, VoronoiLiquid
+from glug.physics.voronoi.liquid import SURFACE_SITES, Method, VoronoiLiquid
 from glug.physics.voronoi.problem import SurfaceFaces, open_parts
 from glug.solvers.limits import SolveLimits
 from glug.studies.validate.surfaces.tracking import ball
