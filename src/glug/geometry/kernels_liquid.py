@@ -10,6 +10,7 @@ from glug.jit import kernel, prange
 LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
 ALIGNED = np.float32(1e-4)  # cells: as near to zero distances between corners that all lie on solids are
+FLAT, STEEP = np.float32(0.25), np.float32(0.5)  # sines of slopes of solids between which the way from them turns
 REACHED = np.float32(0.9)  # of a distance from solids that was asked for: corners and curved walls are met roughly
 
 
@@ -110,9 +111,12 @@ def distance_from_fraction(fraction, reach, cores, sparse, slope, radius, out):
 
 
 @kernel(inline=True)
-def leave_wall(nodes, h, reach, x, y, z):
-    """The point (in cells) that is `reach` from solids, reached from (x, y, z) along the solids' normals."""
-    half = np.float32(0.5)
+def leave_wall(nodes, h, reach, up, x, y, z):
+    """The point (in cells) that is `reach` from solids, reached from (x, y, z) along their normals.
+
+    From steep solids the way is level, which still water is: `up` is a unit vector, or zero where nothing falls.
+    """
+    half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
     for _ in range(3):  # a corner has up to three walls
         s = trilinear(nodes, x, y, z)
         if s >= reach:
@@ -120,11 +124,15 @@ def leave_wall(nodes, h, reach, x, y, z):
         gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
         gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
         gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
-        norm = math.sqrt(gx * gx + gy * gy + gz * gz)
+        norm = np.sqrt(gx * gx + gy * gy + gz * gz)
         if norm < np.float32(0.3) * h:
             break
-        shift = (reach - s) / (h * norm)
-        x, y, z = x + gx * shift, y + gy * shift, z + gz * shift
+        rise = (gx * up[0] + gy * up[1] + gz * up[2]) / norm
+        level = np.sqrt(max(one - rise * rise, zero))
+        share = min(max((level - FLAT) / (STEEP - FLAT), zero), one)
+        off = share * rise * norm
+        shift = (reach - s) / (h * norm * (one - share * rise * rise))
+        x, y, z = x + (gx - off * up[0]) * shift, y + (gy - off * up[1]) * shift, z + (gz - off * up[2]) * shift
     return x, y, z
 
 
@@ -141,20 +149,19 @@ def solid_within(nodes, x, y, reach):
 
 
 @kernel(inline=True)
-def even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z):
+def even_in_depth(phi, nodes, h, scale, far, beyond, up, s, x, y, z):
     """phi at the depth s from a wall by the parabola, even in s, through its values at `far` and `beyond`.
 
-    So the surface meets the wall at right angles and is as curved there as beside it. Both are read along the wall's
-    normal; where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`.
+    So the surface is level at the wall, and as curved there as beside it. Both are read on the way from the wall
+    (`leave_wall`); where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`.
     """
     half = np.float32(0.5)
-    a, b, c = leave_wall(nodes, h, far, x, y, z)
+    a, b, c = leave_wall(nodes, h, far, up, x, y, z)
     value = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
     if beyond <= far or s < -far:
         return value, True
-    u, v, w = a - x, b - y, c - z  # on along the same line: another wall that is near must not turn it
-    more = (beyond - far) / (h * max(np.sqrt(u * u + v * v + w * w), SLIVER))
-    a, b, c = a + more * u, b + more * v, c + more * w
+    more = (beyond - far) / max(far - s, SLIVER * h)  # along the same line: another wall that is near must not turn it
+    a, b, c = a + more * (a - x), b + more * (b - y), c + more * (c - z)
     if trilinear(nodes, a, b, c) < REACHED * beyond:
         return value, True
     change = trilinear(phi, a / scale - half, b / scale - half, c / scale - half) - value
@@ -190,7 +197,7 @@ def open_share(nodes, h, x, y, z, radius, flat):
 
 
 @kernel(parallel=True)
-def fill_gaps(fraction, nodes, h, scale, far, radius, least):
+def fill_gaps(fraction, nodes, h, scale, far, up, radius, least):
     """Where solids leave no room that is `far` from them, fractions become those of what is open, `least` at least.
 
     No kernel is full there, and none that is could be read nearby. In place; samples as in `extend_into_solid`, a cell
@@ -212,20 +219,19 @@ def fill_gaps(fraction, nodes, h, scale, far, radius, least):
                 z = (np.float32(k) + half) * scale if nk > 1 else half
                 s = trilinear(nodes, x, y, z)
                 if s < far and s > -h:
-                    p, q, r = leave_wall(nodes, h, far, x, y, z)
+                    p, q, r = leave_wall(nodes, h, far, up, x, y, z)
                     if trilinear(nodes, p, q, r) < REACHED * far:
                         opened = open_share(nodes, h, x, y, z, radius, nk == 1)
                         fraction[i, j, k] = min(c / max(opened, least), one)
 
 
 @kernel(parallel=True)
-def extend_into_solid(phi, nodes, h, scale, near, far, beyond, out):
-    """Continue the liquid's distance into the solid along the solid's normal.
+def extend_into_solid(phi, nodes, h, scale, near, far, beyond, up, out):
+    """Continue the liquid's distance into the solid.
 
     A sample closer to the wall than `far` (or inside the solid) takes the value of `even_in_depth`, without the
     bias that a kernel has next to a wall. Where the surface lies along the wall, or that is half a cell outside the
-    liquid, there may be a film, and it takes the value found where its normal leaves the wall by `near`, if that is
-    smaller. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
+    liquid, there may be a film, and it takes the value found `near` to the wall, if that is smaller. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
     samples at (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape
@@ -244,9 +250,9 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, out):
                 value = phi[i, j, k]
                 s = trilinear(nodes, x, y, z)
                 if s < far and s > deep:
-                    value, along = even_in_depth(phi, nodes, h, scale, far, beyond, s, x, y, z)
+                    value, along = even_in_depth(phi, nodes, h, scale, far, beyond, up, s, x, y, z)
                     if along or value > half * h:
-                        a, b, c = leave_wall(nodes, h, near, x, y, z)
+                        a, b, c = leave_wall(nodes, h, near, up, x, y, z)
                         value = min(value, trilinear(phi, a / scale - half, b / scale - half, c / scale - half))
                 out[i, j, k] = value
 

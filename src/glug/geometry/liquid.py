@@ -29,6 +29,7 @@ NEAR_WALL = 0.25  # where the distance is read off next to a wall, in cells: kee
 FAR_FROM_WALL = RADIUS  # ... and has the whole kernel in the liquid
 BEYOND = RADIUS + 1.0  # where it is read off besides, for a surface that is curved at the wall
 LEAST_OPEN = 0.05  # of a kernel in a gap: in less there is hardly a particle
+NOWHERE = np.zeros(3, np.float32)  # up, where nothing falls: level is at right angles to walls
 ON_SOLID = 1e-4  # cells: corners that near to a solid lie on it
 FILLED = -0.3  # distance in a hole that is none, in cells
 REACH = 4  # samples on each side of the surface where phi is a distance
@@ -73,11 +74,13 @@ def liquid_distance(
     nodes: np.ndarray,
     refine: int = 1,
     beyond: float = FAR_FROM_WALL,
+    up: np.ndarray = NOWHERE,
 ) -> np.ndarray:
     """Signed distance [m] of the liquid at the centres of cells cut `refine` times along each axis.
 
     `position` and `volume` are sorted by cell, `start` the first particle of every cell; `nodes` is the solid
-    distance at cell corners, into which the liquid is continued: level, or `beyond` = BEYOND as it is curved.
+    distance at cell corners, into which the liquid is continued: level, or `beyond` = BEYOND as it is curved. `up` is
+    the unit vector against gravity, float32.
     """
     h = np.float32(grid.dx)
     nx, ny, nz = grid.shape
@@ -91,13 +94,13 @@ def liquid_distance(
     cells = position, volume, start, band, corner, h, grid.shape
     kernels_liquid.filled_fraction(*cells, spacing, np.float32(radius), np.float32(norm), fraction)
     far, spread = np.float32(FAR_FROM_WALL * grid.dx), np.float32(radius)
-    kernels_liquid.fill_gaps(fraction, nodes, h, np.float32(1.0 / refine), far, spread, np.float32(LEAST_OPEN))
+    kernels_liquid.fill_gaps(fraction, nodes, h, np.float32(1.0 / refine), far, NOWHERE, spread, np.float32(LEAST_OPEN))
     kernels_liquid.distance_from_fraction(
         fraction, refine, whole_cores(grid.dim), np.float32(SPARSE), np.float32(slope), np.float32(radius), phi
     )
     other = fraction
     walls = (np.float32(cells * grid.dx) for cells in (NEAR_WALL, FAR_FROM_WALL, beyond))
-    kernels_liquid.extend_into_solid(phi, nodes, h, np.float32(1.0 / refine), *walls, other)
+    kernels_liquid.extend_into_solid(phi, nodes, h, np.float32(1.0 / refine), *walls, up, other)
     phi, other = other, phi
     redistance(phi, float(spacing), REACH, other)
     return phi

@@ -108,6 +108,12 @@ class Setting:
         """Whether viscosity does not reach the next cell within dt [s]."""
         return self.viscosity * dt < self.density * self.dx**2
 
+    @cached_property
+    def up(self) -> np.ndarray:
+        """The unit vector against gravity (3,), float32; zero where nothing falls."""
+        size = float(np.linalg.norm(self.gravity))
+        return (-self.gravity / size if size > 0.0 else np.zeros(3)).astype(np.float32)
+
     @property
     def longest_step(self) -> float:
         """The longest time step [s] in which viscosity and pressure push the bodies as if at once."""

@@ -113,7 +113,7 @@ class Simulation:
         if state.surface is not None:
             return surface_distance(state.surface.vertices, state.surface.triangles, grid, refine)
         p = state.particles
-        phi = liquid_distance(p.position, p.volume, p.start, grid, solid, refine)
+        phi = liquid_distance(p.position, p.volume, p.start, grid, solid, refine, up=self.setting.up)
         return smoothed(phi, self.scene.surface.smoothing)
 
     def _surface(self) -> tuple[SurfaceMesh, SampledDistance]:

@@ -78,7 +78,8 @@ class TreeFrame:
         """The liquid outside solids, at the samples of a brick's window."""
         solid = brick.solid(self.setting, self.state.time)
         given = *brick.particles(self.particles), brick.grid, brick.closed(self.setting, self.state.time)
-        phi = smoothed(liquid_distance(*given, self.refine), self.setting.scene.surface.smoothing)
+        phi = liquid_distance(*given, self.refine, up=self.setting.up)
+        phi = smoothed(phi, self.setting.scene.surface.smoothing)
         sink_full(phi, brick.full, self.setting.dx, self.refine)
         return cut_solid(phi, brick.grid, solid.distance, self.refine).values
 

@@ -37,7 +37,7 @@ def geometry(context: StepContext) -> None:
     if state.surface is not None:
         phi = surface_distance(state.surface.vertices, state.surface.triangles, grid)
     else:
-        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance, beyond=beyond)
+        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance, beyond=beyond, up=setting.up)
     fill_hidden(phi, solid.hidden)
     if setting.scene.solver.air == "vacuum":
         fill_holes(phi, solid.openness, grid.dx)
@@ -45,7 +45,7 @@ def geometry(context: StepContext) -> None:
     context.held = setting.held_field(grid, state.time, state.bodies)
     context.fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
     context.bodies = bodies_now(context)
-    context.liquids = {n: distance_of(n, p, grid, solid, beyond) for n in setting.other_densities}
+    context.liquids = {n: distance_of(n, p, grid, solid, beyond, setting.up) for n in setting.other_densities}
     ratios = [setting.density_ratios[n] for n in context.liquids]
     context.mobility = mobility_of(list(context.liquids.values()), ratios, grid, phi) if ratios else None
     context.freed = None if solid.separating is None else freed_before(grid, state.freed)

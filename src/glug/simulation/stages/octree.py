@@ -111,7 +111,8 @@ def geometry(context: StepContext) -> None:
     for brick in bricks(step):
         solid = brick.solid(setting, state.time)
         held = brick.held(setting, state.time) if nozzles else solid
-        phi = liquid_distance(*brick.particles(state.particles), brick.grid, brick.closed(setting, state.time))
+        closed = brick.closed(setting, state.time)
+        phi = liquid_distance(*brick.particles(state.particles), brick.grid, closed, up=setting.up)
         sink_full(phi, brick.full, dx)
         fill_hidden(phi, solid.hidden)
         fill_holes(phi, solid.openness, dx)
