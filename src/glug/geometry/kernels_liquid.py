@@ -153,7 +153,7 @@ def even_in_depth(phi, nodes, h, scale, far, beyond, up, s, x, y, z):
     """phi at the depth s from a wall by the parabola, even in s, through its values at `far` and `beyond`.
 
     So the surface is level at the wall, and as curved there as beside it. Both are read on the way from the wall
-    (`leave_wall`); where there is not that much room, or s is beyond `far` on the other side, the value is that at `far`.
+    (`leave_wall`); where there is not that much room, or s is beyond `far` on the other side, it is that at `far`.
     """
     half = np.float32(0.5)
     a, b, c = leave_wall(nodes, h, far, up, x, y, z)
@@ -197,11 +197,11 @@ def open_share(nodes, h, x, y, z, radius, flat):
 
 
 @kernel(parallel=True)
-def fill_gaps(fraction, nodes, h, scale, far, up, radius, least):
+def fill_gaps(fraction, nodes, h, scale, far, radius, least):
     """Where solids leave no room that is `far` from them, fractions become those of what is open, `least` at least.
 
     No kernel is full there, and none that is could be read nearby. In place; samples as in `extend_into_solid`, a cell
-    deep in solids at most.
+    deep in solids at most. Gaps are measured across, however steep they are.
     """
     ni, nj, nk = fraction.shape
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
@@ -219,7 +219,7 @@ def fill_gaps(fraction, nodes, h, scale, far, up, radius, least):
                 z = (np.float32(k) + half) * scale if nk > 1 else half
                 s = trilinear(nodes, x, y, z)
                 if s < far and s > -h:
-                    p, q, r = leave_wall(nodes, h, far, up, x, y, z)
+                    p, q, r = leave_wall(nodes, h, far, (zero, zero, zero), x, y, z)
                     if trilinear(nodes, p, q, r) < REACHED * far:
                         opened = open_share(nodes, h, x, y, z, radius, nk == 1)
                         fraction[i, j, k] = min(c / max(opened, least), one)
@@ -231,8 +231,9 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, up, out):
 
     A sample closer to the wall than `far` (or inside the solid) takes the value of `even_in_depth`, without the
     bias that a kernel has next to a wall. Where the surface lies along the wall, or that is half a cell outside the
-    liquid, there may be a film, and it takes the value found `near` to the wall, if that is smaller. `scale` is the samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the
-    samples at (index + 1/2) scale cells.
+    liquid, there may be a film, and it takes the value found `near` to the wall, if that is smaller. `scale` is the
+    samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the samples at
+    (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape
     half = np.float32(0.5)

@@ -94,7 +94,7 @@ def liquid_distance(
     cells = position, volume, start, band, corner, h, grid.shape
     kernels_liquid.filled_fraction(*cells, spacing, np.float32(radius), np.float32(norm), fraction)
     far, spread = np.float32(FAR_FROM_WALL * grid.dx), np.float32(radius)
-    kernels_liquid.fill_gaps(fraction, nodes, h, np.float32(1.0 / refine), far, NOWHERE, spread, np.float32(LEAST_OPEN))
+    kernels_liquid.fill_gaps(fraction, nodes, h, np.float32(1.0 / refine), far, spread, np.float32(LEAST_OPEN))
     kernels_liquid.distance_from_fraction(
         fraction, refine, whole_cores(grid.dim), np.float32(SPARSE), np.float32(slope), np.float32(radius), phi
     )

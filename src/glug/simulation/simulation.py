@@ -25,7 +25,7 @@ from glug.simulation.octree.frame import TreeFrame
 from glug.simulation.octree.seeding import begun_tree, seed_leaves
 from glug.simulation.setting import Setting
 from glug.simulation.stages import Stage, Stages, stages_of
-from glug.simulation.stages.tracking import ashore, begin
+from glug.simulation.stages.tracking import begin, sampled_solids
 from glug.simulation.state import State, check_checkpoint
 from glug.simulation.step import step
 
@@ -136,7 +136,8 @@ class Simulation:
             return sample_velocity(grid, velocity, reached, points)
 
         if state.surface is not None:
-            vertices = ashore(state.surface, solid.distance, grid).astype(np.float32)
+            shown = sampled_solids(setting, solid, grid).outside(state.surface.vertices)
+            vertices = shown.astype(np.float32)
             return SurfaceMesh(vertices, state.surface.triangles, velocity_at(vertices)), distance
         return surface_mesh(distance, velocity_at, depth=setting.dx), distance
 

@@ -19,7 +19,7 @@ from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import surface_mesh
 from glug.geometry.tracking.kernels_sampling import distance_near
 from glug.geometry.tracking.sampling import surface_distance
-from glug.geometry.tracking.shore import continued, outside
+from glug.geometry.tracking.shore import Solids
 from glug.geometry.tracking.surface import TrackedSurface
 from glug.grids.mesh import Distance
 from glug.grids.regular import Grid
@@ -81,7 +81,7 @@ def first_surface(setting: Setting, solid: Distance | None) -> TrackedSurface:
         return liquid(lifted(setting, points))
 
     def distance(world: np.ndarray) -> np.ndarray:
-        return liquid(world) if solid is None else continued(above, solid, dx, dim)(world[:, :dim])
+        return liquid(world) if solid is None else Solids(solid, dx, setting.up[:dim]).continued(above)(world[:, :dim])
 
     ends = [np.array(end, float) for end in (scene.domain.lower, scene.domain.upper)]
     lower = ends[0] - BEHIND * dx * np.isfinite(setting.walls.lower)
@@ -106,7 +106,8 @@ def begun(setting: Setting) -> State:
     surface = first_surface(setting, solid)
     state = State(Particles.empty(), surface=surface)
     if len(surface.triangles):
-        liquid = VoronoiLiquid(surface, setting.density, solid=solid, method=method_of(setting), velocity=velocity)
+        method, up = method_of(setting), setting.up
+        liquid = VoronoiLiquid(surface, setting.density, solid=solid, method=method, velocity=velocity, up=up)
         keep(setting, state, liquid, *liquid.settle_velocity())
     return state
 
@@ -121,7 +122,8 @@ def refined(setting: Setting, coarse: Setting, state: State) -> State:
         surface.settle()
     found = State.restore(state.save())
     found.surface = surface
-    liquid = VoronoiLiquid(surface, setting.density, solid=before.solid, method=method_of(setting))
+    method, up = method_of(setting), setting.up
+    liquid = VoronoiLiquid(surface, setting.density, solid=before.solid, method=method, up=up)
     if len(surface.triangles) and callable(field):
         liquid.velocity = lambda points: field(points)  # no field of these cells yet
         keep(setting, found, liquid, *liquid.settle_velocity())
@@ -154,7 +156,9 @@ def target_volume(setting: Setting, state: State) -> float:
 def centroid(setting: Setting, surface: TrackedSurface) -> np.ndarray:
     """Of the liquid (dim,) [m]: of what the surface encloses outside solids."""
     solid = solid_distance(setting)
-    return surface.centroid(None if solid is None else outside(surface.vertices, solid, setting.dx))
+    if solid is None:
+        return surface.centroid()
+    return surface.centroid(Solids(solid, setting.dx, setting.up[: setting.dim]).outside(surface.vertices))
 
 
 def forget(state: State) -> None:
@@ -187,7 +191,7 @@ def liquid_of(setting: Setting, state: State) -> VoronoiLiquid:
     if len(state.sites):
         field = setting.kept("voronoi", key_of(state), lambda: field_of(setting, state))
     solid, method = solid_distance(setting), method_of(setting)
-    return VoronoiLiquid(state.surface, setting.density, setting.tension, (), solid, method, field)
+    return VoronoiLiquid(state.surface, setting.density, setting.tension, (), solid, method, field, up=setting.up)
 
 
 def thicken_sheets(

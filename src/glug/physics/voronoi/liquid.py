@@ -17,7 +17,7 @@ from glug.geometry.embedded.cells import EmbeddedCells
 from glug.geometry.embedded.curvature import curvature
 from glug.geometry.embedded.elements import Elements
 from glug.geometry.embedded.sites import Placement, touching
-from glug.geometry.tracking.shore import NEAR, Shore, directions, outside
+from glug.geometry.tracking.shore import NEAR, Solids, directions
 from glug.geometry.tracking.surface import TrackedSurface
 from glug.grids.mesh import Distance
 from glug.grids.voronoi.field import Behind, Interpolation, VoronoiField
@@ -59,12 +59,21 @@ class VoronoiLiquid:
     solid: Distance | None = None  # negative in solids
     method: Method = Method()
     velocity: VoronoiField | Velocity | None = None  # None: at rest
+    up: np.ndarray | None = None  # the unit vector along which the surface is level at solids
     q: np.ndarray = field(default_factory=lambda: np.zeros(0))  # p dt / rho of the cells, of the last projection
     cells: EmbeddedCells | None = None  # of the last projection
     opened: np.ndarray = field(default_factory=lambda: np.zeros(0))  # parts of their faces outside solids
     pace: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the surface's parts before their last move
     swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # [m/s] of the surface's vertices, the same
     stats: SolveStats | None = None
+
+    @property
+    def solids(self) -> Solids | None:
+        """Those that the surface goes on behind."""
+        if self.solid is None:
+            return None
+        dim = self.surface.vertices.shape[1]
+        return Solids(self.solid, self.surface.dx, np.zeros(dim) if self.up is None else self.up[:dim])
 
     @property
     def elements(self) -> Elements:
@@ -114,7 +123,7 @@ class VoronoiLiquid:
 
     def ashore(self) -> np.ndarray | None:
         """The surface's vertices, those behind solids on their surfaces: what they enclose is the liquid."""
-        return None if self.solid is None else outside(self.surface.vertices, self.solid, self.surface.dx)
+        return None if self.solids is None else self.solids.outside(self.surface.vertices)
 
     def volume(self) -> float:
         """Of the liquid [m^dim]."""
@@ -135,14 +144,14 @@ class VoronoiLiquid:
         flow = self.velocity.carried(s.vertices, dt) - s.vertices
         flow[facing] = dt * self.swept[facing]
         loose = ~seam[:, None]
-        if self.solid is None:
+        if self.solids is None:
             moved = flow + s.smoothing() + loose * s.fairing(FAIRING)
             s.move(moved + s.correction(~seam, s.vertices + moved))
             return
-        shore = Shore.of(s.vertices, self.normals(), self.solid, s.dx)
+        shore = self.solids.beside(s.vertices, self.normals())
         flow = shore.along(flow, self.velocity(shore.before(s.vertices)), dt)
         moved = flow + shore.clear[:, None] * (s.smoothing() + loose * s.fairing(FAIRING))
-        s.move(moved + s.correction(shore.free & ~seam, outside(s.vertices + moved, self.solid, s.dx)))
+        s.move(moved + s.correction(shore.free & ~seam, self.solids.outside(s.vertices + moved)))
 
     def facing(self) -> tuple[np.ndarray, np.ndarray]:
         """Which vertices have another piece of the surface before them, within a cell; and which touch one."""

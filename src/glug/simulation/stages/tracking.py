@@ -9,11 +9,11 @@ import numpy as np
 
 from glug.geometry.kernels import trilinear_many
 from glug.geometry.sampled import sample_box
+from glug.geometry.solids.field import SolidField
 from glug.geometry.surface import extract
 from glug.geometry.tracking.sampling import surface_distance
-from glug.geometry.tracking.shore import Shore, continued, directions, outside
+from glug.geometry.tracking.shore import Solids, directions
 from glug.geometry.tracking.surface import Limits, TrackedSurface
-from glug.grids.mesh import Distance
 from glug.grids.regular import Grid
 from glug.particles import kernels
 from glug.physics import advection
@@ -45,10 +45,11 @@ def begin(setting: Setting, state: State) -> TrackedSurface:
 
     behind = BEHIND * dx
     ends = np.asarray(scene.domain.lower, float) - behind, np.asarray(scene.domain.upper, float) + behind
-    surface = triangulated(continued(liquid, solid, dx, setting.dim), *ends, dx)
+    surface = triangulated(Solids(solid, dx, setting.up).continued(liquid), *ends, dx)
     grid = setting.window(state.particles.position, state.bodies)
-    nodes = setting.solid_field(grid, state.time, state.bodies).distance
-    surface.keep_volumes(ashore(surface, nodes, grid))  # as steps measure it: edges of solids are a bit round
+    field = setting.solid_field(grid, state.time, state.bodies)
+    stepped = sampled_solids(setting, field, grid)  # as steps measure them: edges are a bit round
+    surface.keep_volumes(stepped.outside(surface.vertices))
     return surface
 
 
@@ -69,35 +70,36 @@ def triangulated(
 
 def track(context: StepContext) -> None:
     """Improve the surface, change its topology, move it with the velocity of the faces, and its particles with it."""
-    surface, dx = context.state.surface, context.grid.dx
+    surface = context.state.surface
     assert surface is not None
     now, then = solids_at(context, context.state.time), solids_at(context, context.state.time + context.dt)
     surface.improve()
     surface.join()
-    surface.settle(outside(surface.vertices, now, dx))
+    surface.settle(now.outside(surface.vertices))
     if len(surface.triangles) == 0:
         return
     x = surface.vertices
-    shore = Shore.of(x, surface.normals(), now, dx)
+    shore = now.beside(x, surface.normals())
     flow = carried(context, shore.before(x))
     flow = shore.along(flow, flow, 1.0)
-    flow -= np.where(shore.free, 0.0, then(x + flow) - now(x + flow))[:, None] * shore.outwards  # solids that move
+    receded = then.distance(x + flow) - now.distance(x + flow)
+    flow -= np.where(shore.free, 0.0, receded)[:, None] * shore.way
     moved = flow + shore.clear[:, None] * (surface.smoothing() + surface.fairing(FAIRING))
-    surface.move(moved + surface.correction(shore.free, at=outside(x + moved, then, dx)))
+    surface.move(moved + surface.correction(shore.free, at=then.outside(x + moved)))
     bring_back(context, then)
 
 
-def solids_at(context: StepContext, time: float) -> Distance:
-    """The sampled distance of all solids, at a time of the step."""
+def solids_at(context: StepContext, time: float) -> Solids:
+    """All solids at a time of the step."""
     setting, state, grid = context.setting, context.state, context.grid
     same = time == state.time or not setting.moving
     field = context.solid if same else setting.solid_field(grid, time, state.bodies)
-    return lambda points: sampled(field.distance, grid, points)
+    return sampled_solids(setting, field, grid)
 
 
-def ashore(surface: TrackedSurface, nodes: np.ndarray, grid: Grid) -> np.ndarray:
-    """The surface's vertices, those behind solids on them; `nodes` is the solids' distance at the corners of cells."""
-    return outside(surface.vertices, lambda points: sampled(nodes, grid, points), grid.dx)
+def sampled_solids(setting: Setting, field: SolidField, grid: Grid) -> Solids:
+    """The solids of a scene by their distance at the corners of cells."""
+    return Solids(lambda points: sampled(field.distance, grid, points), grid.dx, setting.up)
 
 
 def sampled(field: np.ndarray, grid: Grid, points: np.ndarray, offset: float = 0.0) -> np.ndarray:
@@ -117,7 +119,7 @@ def carried(context: StepContext, points: np.ndarray) -> np.ndarray:
     return (after - before).astype(np.float64)
 
 
-def bring_back(context: StepContext, solid: Distance) -> None:
+def bring_back(context: StepContext, solids: Solids) -> None:
     """Particles that the surface has left behind come back to it: what is beyond it is air.
 
     Alone in the air they would keep the velocity that they have from one step to the next, and add to it.
@@ -134,5 +136,5 @@ def bring_back(context: StepContext, solid: Distance) -> None:
         return
     x = p.position[beyond].astype(np.float64)
     back = x - distance(x)[:, None] * directions(x, distance, grid.dx)
-    room = solid(back) > advection.MARGIN * grid.dx
+    room = solids.distance(back) > advection.MARGIN * grid.dx
     p.position[beyond[room]] = back[room]
