@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glug.grids.regular import FACES, Grid
-from glug.particles import kernels
+from glug.particles import kernels_motion as kernels
 
 SHAPES = pytest.mark.parametrize("shape", [(9, 8, 7), (9, 8, 1)])
 DX, DT = 0.1, 0.15

@@ -20,12 +20,12 @@ def test_known_faces_are_the_open_ones_of_liquid_cells(axis, random):
     grid = Grid(1.0, SHAPE)
     liquid = (random.random(SHAPE) < 0.2).astype(np.uint8)
     area = random.random(grid.sample_shape(FACES[axis])).astype(np.float32)
-    beside = np.zeros(area.shape, np.bool_)
+    beside = np.zeros(area.shape, int)
     for part in lower_upper(beside, axis):
-        part |= liquid > 0
+        part += liquid
     known = np.full(area.shape, 7, np.uint8)
-    kernels.known_faces(axis, liquid, area, np.float32(0.3), known)
-    assert np.array_equal(known, beside & (area > 0.3))
+    kernels.known_faces(axis, liquid, area, np.float32(0.3), np.float32(0.6), known)
+    assert np.array_equal(known, (beside == 2) & (area > 0.3) | (beside == 1) & (area > 0.6))
 
 
 def test_the_divergence_is_that_of_all_liquid_cells_and_of_no_others(random):

@@ -10,7 +10,9 @@ from glug.jit import kernel, prange
 LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
 ALIGNED = np.float32(1e-4)  # cells: as near to zero distances between corners that all lie on solids are
-FLAT, STEEP = np.float32(0.25), np.float32(0.5)  # sines of slopes of solids between which the way from them turns
+FLAT = np.float32(0.02)  # sine of the slope of a solid: from one less steep no way is level
+TRUST = np.float32(0.9)  # cells of air, by what is next to the wall, that liquid at the same height is believed to fill
+SIDES = 3  # of solids that a point may be behind: those of a corner
 REACHED = np.float32(0.9)  # of a distance from solids that was asked for: corners and curved walls are met roughly
 
 
@@ -114,13 +116,21 @@ def distance_from_fraction(fraction, reach, cores, sparse, slope, radius, out):
 def leave_wall(nodes, h, reach, up, x, y, z):
     """The point (in cells) that is `reach` from solids, reached from (x, y, z) along their normals.
 
-    From steep solids the way is level, which still water is: `up` is a unit vector, or zero where nothing falls.
+    The ways are level, which still water is, where there is room at that height: `up` is a unit vector, or zero where
+    nothing falls.
     """
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
-    for _ in range(3):  # a corner has up to three walls
+    least, begin = FLAT, (x, y, z)
+    for n in range(2 * SIDES):
         s = trilinear(nodes, x, y, z)
         if s >= reach:
             break
+        if n == SIDES:
+            if s >= REACHED * reach:
+                break
+            x, y, z = begin
+            s = trilinear(nodes, x, y, z)
+            least = one
         gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
         gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
         gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
@@ -128,10 +138,9 @@ def leave_wall(nodes, h, reach, up, x, y, z):
         if norm < np.float32(0.3) * h:
             break
         rise = (gx * up[0] + gy * up[1] + gz * up[2]) / norm
-        level = np.sqrt(max(one - rise * rise, zero))
-        share = min(max((level - FLAT) / (STEEP - FLAT), zero), one)
-        off = share * rise * norm
-        shift = (reach - s) / (h * norm * (one - share * rise * rise))
+        rise = rise if one - rise * rise > least * least else zero
+        off = rise * norm
+        shift = (reach - s) / (h * norm * (one - rise * rise))
         x, y, z = x + (gx - off * up[0]) * shift, y + (gy - off * up[1]) * shift, z + (gz - off * up[2]) * shift
     return x, y, z
 
@@ -231,12 +240,12 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, up, out):
 
     A sample closer to the wall than `far` (or inside the solid) takes the value of `even_in_depth`, without the
     bias that a kernel has next to a wall. Where the surface lies along the wall, or that is half a cell outside the
-    liquid, there may be a film, and it takes the value found `near` to the wall, if that is smaller. `scale` is the
-    samples' spacing over the cell size, `nodes` the solid distance at cell corners; phi has the samples at
-    (index + 1/2) scale cells.
+    liquid, there may be a film, and it takes the value found `near` to the wall, if that is smaller. That also says
+    where the wall is dry, however much liquid there is at the same height. `scale` is the samples' spacing over the
+    cell size, `nodes` the solid distance at cell corners; phi has the samples at (index + 1/2) scale cells.
     """
     ni, nj, nk = phi.shape
-    half = np.float32(0.5)
+    half, zero = np.float32(0.5), np.float32(0.0)
     deep = np.float32(-4.0) * h
     for slab in prange(ni):
         i = np.int64(slab)
@@ -252,9 +261,11 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, up, out):
                 s = trilinear(nodes, x, y, z)
                 if s < far and s > deep:
                     value, along = even_in_depth(phi, nodes, h, scale, far, beyond, up, s, x, y, z)
+                    a, b, c = leave_wall(nodes, h, near, (zero, zero, zero), x, y, z)
+                    film = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
+                    value = max(value, film + max(s - near, zero) - TRUST * h)
                     if along or value > half * h:
-                        a, b, c = leave_wall(nodes, h, near, up, x, y, z)
-                        value = min(value, trilinear(phi, a / scale - half, b / scale - half, c / scale - half))
+                        value = min(value, film)
                 out[i, j, k] = value
 
 

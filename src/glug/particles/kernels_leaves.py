@@ -11,7 +11,7 @@ from glug.grids.octree.linear.kernels import ABSENT, leaf_at
 from glug.grids.octree.linear.kernels_lattice import gathered_bits
 from glug.grids.octree.linear.kernels_look import key_of
 from glug.jit import kernel, prange
-from glug.particles.kernels import AHEAD, SHARES
+from glug.particles.kernels_motion import AHEAD, SHARES
 
 BLOCKS = 64  # of leaves, dealt out to threads
 HALF, ONE, TWO, ZERO = np.float32(0.5), np.float32(1.0), np.float32(2.0), np.float32(0.0)

@@ -8,12 +8,13 @@ import numpy as np
 
 from glug.geometry.solids.field import Solid, SolidField, Walls
 from glug.grids.regular import Grid, Staggered
-from glug.particles import kernels
+from glug.particles import kernels_motion as kernels
 from glug.particles.seeding import gradient
 from glug.particles.storage import Particles
 
 MARGIN = 0.01  # cells between a particle and a solid, at least
 STRIDE = 0.2  # cells between the places at which a path is tested: plates half a cell thick do not slip between two
+CONTACT = 0.05  # cells: a particle as near to a solid touches it
 HALVINGS = 8  # of a stride, to find where a path enters a solid: less than MARGIN is left of it
 
 
@@ -108,6 +109,18 @@ def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles,
     volume = float(particles.volume[lost].sum(dtype=np.float64))
     particles.volume[lost] = 0.0  # the next sort drops them
     return volume
+
+
+def meet_solids(particles: Particles, grid: Grid, field: SolidField, walls: Staggered | None) -> None:
+    """Particles that touch solids lose what of their velocity leads into them; `walls` is the solids' own on faces.
+
+    Pressure does that in the liquid. Those of a film too thin to be seen would fall on, faster with every step, and
+    press on the liquid with all of it when they are seen at last.
+    """
+    corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
+    near, moving = np.float32(CONTACT * grid.dx), walls is not None
+    own = field.area if walls is None else walls
+    kernels.meet_solids(particles.position, particles.velocity, corner, inverse, field.distance, near, *own, moving)
 
 
 def inside_any(distances: Sequence[DistanceTo], points: np.ndarray, depth: float = 0.0) -> np.ndarray:

@@ -7,8 +7,8 @@ from glug.jit import kernel, prange
 
 
 @kernel(parallel=True)
-def known_faces(axis, liquid, area, least, known):
-    """1 at the faces of liquid cells that are more than `least` open."""
+def known_faces(axis, liquid, area, least, ends, known):
+    """1 at faces of liquid cells that are more than `least` open; `ends` where one of their cells is no liquid."""
     ni, nj, nk = known.shape
     mi, mj, mk = liquid.shape
     for slab in prange(ni):
@@ -21,9 +21,9 @@ def known_faces(axis, liquid, area, least, known):
                 if 0 <= a < mi and 0 <= b < mj:
                     cells = liquid[a, b]
                     for k in range(np.uint64(mk)):
-                        faces[by + k] |= cells[k] != 0
+                        faces[by + k] += cells[k] != 0
             for k in range(np.uint64(nk)):
-                faces[k] &= opening[k] > least
+                faces[k] = faces[k] > 0 and opening[k] > (ends if faces[k] == 1 else least)
 
 
 @kernel(parallel=True)

@@ -10,6 +10,7 @@ from glug.grids.regular import Grid, Staggered, copied
 from glug.physics import kernels
 
 OPEN, ANY = np.float32(0.0), np.float32(-1.0)  # faces more open than that
+WIDE = np.float32(0.1)  # and that, at the end of the liquid: what slivers let out there is fast, and hardly anything
 DISPLACED_LAYERS = 2  # beyond the liquid that a displacement reaches
 
 
@@ -36,7 +37,7 @@ class LiquidSurroundings:
         grid, solid, liquid, reached = self.grid, self.solid, self.liquid, self.reached
         for a in grid.axes:
             known = np.empty(velocity[a].shape, np.uint8)
-            kernels.known_faces(a, liquid, solid.area[a], OPEN, known)
+            kernels.known_faces(a, liquid, solid.area[a], OPEN, WIDE, known)
             own = grid.dim if stick else 1
             extrapolate_linearly(velocity[a], known, own)
             kernels.adopt_spray(solid.area[a], reached[a], known)
@@ -71,5 +72,5 @@ def extend_displacement(w: Staggered, grid: Grid, liquid: np.ndarray, area: Stag
     """
     for a in grid.axes:
         known = np.empty(w[a].shape, np.uint8)
-        kernels.known_faces(a, liquid, area[a], ANY, known)
+        kernels.known_faces(a, liquid, area[a], ANY, ANY, known)
         extrapolate(w[a], known, DISPLACED_LAYERS)

@@ -17,7 +17,7 @@ NEAR, PULL = 0.25, 0.25  # cells: surfaces this near to a solid go on into it, b
 DEEP = {2: 0.75, 3: 1.25}  # ... until they are this deep; in 3D their round rims would be felt before the wall
 FILM = 0.5  # cosine: surfaces that face away from a solid by more stay before it, however thin the liquid between is
 SIDES = 3  # of solids that a point may be behind
-FLAT, STEEP = 0.25, 0.5  # sines of slopes of solids between which the way out of them turns, as in `leave_wall`
+FLAT = 0.02  # sine of the slope of a solid: out of one less steep no way is level, as in `leave_wall`
 LEAST_SLOPE = 0.5  # of a distance that is believed
 STEP = 1e-2  # cells, for slopes of distances; those that are sampled have single precision
 
@@ -39,15 +39,14 @@ class Solids:
         return directions(x, self.distance, self.dx)
 
     def ways(self, x: np.ndarray) -> np.ndarray:
-        """Vectors (n, dim) along which the distance changes by 1: out of a solid, level where that is steep."""
+        """Vectors (n, dim) along which the distance changes by 1: out of a solid, and level but where that is flat."""
         slope = self.slopes(x)
-        size = np.linalg.norm(slope, axis=1)
-        rise = slope @ self.up
-        level = np.sqrt(np.maximum(size**2 - rise**2, 0.0)) / np.maximum(size, 1e-300)
-        off = np.clip((level - FLAT) / (STEEP - FLAT), 0.0, 1.0) * rise
-        way = slope - off[:, None] * self.up
+        size = np.maximum(np.linalg.norm(slope, axis=1), 1e-300)
+        rise = slope @ self.up / size
+        level = 1.0 - rise**2
+        rise, level = np.where(level > FLAT**2, [rise, level], [[0.0], [1.0]])
         # Beside edges distances that are sampled change by less than 1.
-        return way / np.maximum(size**2 - off * rise, LEAST_SLOPE**2 * (1.0 - level**2 + STEEP**2))[:, None]
+        return (slope / size[:, None] - rise[:, None] * self.up) / (level * np.maximum(size, LEAST_SLOPE))[:, None]
 
     def outside(self, x: np.ndarray, reach: float = 0.0) -> np.ndarray:
         """Points (n, dim), those nearer to solids than `reach` [m], or in them, moved to where they are not."""

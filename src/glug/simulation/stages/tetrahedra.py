@@ -147,7 +147,7 @@ def liquid_faces(context: StepContext) -> Staggered:
     """
     found = mapped(lambda a: np.zeros(a.shape, np.uint8), context.velocity)
     for a in context.grid.axes:
-        known_faces(a, context.wet, context.held.area[a], OPEN, found[a])
+        known_faces(a, context.wet, context.held.area[a], OPEN, OPEN, found[a])
     for known, mine in zip(found, hold_mouths(context)):
         known[mine] = 0
     return found

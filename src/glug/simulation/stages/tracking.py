@@ -15,7 +15,7 @@ from glug.geometry.tracking.sampling import surface_distance
 from glug.geometry.tracking.shore import Solids, directions
 from glug.geometry.tracking.surface import Limits, TrackedSurface
 from glug.grids.regular import Grid
-from glug.particles import kernels
+from glug.particles import kernels_motion as kernels
 from glug.physics import advection
 from glug.simulation.context import StepContext
 from glug.simulation.setting import Setting

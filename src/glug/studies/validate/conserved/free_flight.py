@@ -48,7 +48,7 @@ def _constants_beyond(context: StepContext) -> None:
     layers = math.ceil(context.setting.scene.time.cfl) + 2
     for a, u in enumerate(context.velocity):
         known = np.empty(u.shape, np.uint8)
-        kernels.known_faces(a, context.wet, context.solid.area[a], OPEN, known)
+        kernels.known_faces(a, context.wet, context.solid.area[a], OPEN, OPEN, known)
         extrapolate(u, known, 1)
         kernels.adopt_spray(context.solid.area[a], context.reached[a], known)
         extrapolate(u, known, layers - 1)
