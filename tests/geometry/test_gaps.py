@@ -5,7 +5,7 @@ import pytest
 
 import glug
 from glug.geometry import kernels, kernels_liquid, liquid
-from glug.geometry.liquid import DENSE, FAR_FROM_WALL, FRACTIONS, LEAST_OPEN, NOWHERE, liquid_distance
+from glug.geometry.liquid import DENSE, FAR_FROM_WALL, FRACTIONS, LEAST_OPEN, liquid_distance
 from glug.geometry.liquid import RADIUS as KERNEL
 from glug.geometry.solids.field import Solid, SolidField, Walls, sample_solids
 from glug.grids.regular import NODE, Grid
@@ -113,9 +113,7 @@ def test_a_slot_a_cell_wide_is_open():
     nodes = (0.5 - y).astype(np.float32)
     fraction, full = np.zeros(grid.shape, np.float32), 0.5
     fraction[:, 4] = full
-    kernels_liquid.fill_gaps(
-        fraction, nodes, *map(np.float32, (1.0, 1.0, FAR_FROM_WALL)), NOWHERE, *map(np.float32, (KERNEL, LEAST_OPEN))
-    )
+    kernels_liquid.fill_gaps(fraction, nodes, *map(np.float32, (1.0, 1.0, FAR_FROM_WALL, KERNEL, LEAST_OPEN)))
     assert full / fraction[4, 4, 4] == pytest.approx(0.71, abs=0.05)
 
 

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glug.particles.storage import Particles
+from glug.physics.advection import CONTACT
 from glug.simulation import Simulation
+from glug.simulation.setting import Setting
 
 TRANSFERS = pytest.mark.parametrize("transfer", ["flip", "apic"])
 SQUEEZED = 1.1  # particles carry this much more than the liquid holds
@@ -30,17 +33,25 @@ def squeezed(scene: dict[str, Any], *without: str) -> Simulation:
     return simulation
 
 
+def clear_of_walls(particles: Particles, setting: Setting) -> np.ndarray:
+    """So far that they do not touch a corner by its sampled distance either, which is a product of three."""
+    x, room = particles.position[:, : setting.dim], 1.1 * CONTACT ** (1 / 3) * setting.dx
+    lower, upper = (np.asarray(side)[: setting.dim] for side in (setting.walls.lower, setting.walls.upper))
+    return ((x > lower + room) & (x < upper - room)).all(axis=1)
+
+
 @TRANSFERS
 @pytest.mark.parametrize("dim", [2, 3])
 def test_a_displacement_leaves_the_velocities_of_particles_as_they_are(dim, transfer):
-    """Bit by bit; only their places differ."""
+    """Bit by bit; only their places differ, and what those lose that come to touch walls."""
     moved, unmoved = squeezed(column(dim, transfer, 9.81)), squeezed(column(dim, transfer, 9.81), "displace")
     stats = moved.step_once()
     unmoved.step_once()
     assert "displace" in stats.solves
     one, other = moved.state.particles, unmoved.state.particles
     assert np.array_equal(np.argsort(one.id[:, 0]), np.argsort(other.id[:, 0]))
-    assert one.velocity.tobytes() == other.velocity.tobytes()
+    away = clear_of_walls(one, moved.setting) & clear_of_walls(other, moved.setting)
+    assert one.velocity[away].tobytes() == other.velocity[away].tobytes()
     assert one.affine_or_none.tobytes() == other.affine_or_none.tobytes()
     assert not np.array_equal(one.position, other.position)
 

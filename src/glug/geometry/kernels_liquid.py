@@ -11,8 +11,8 @@ LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
 ALIGNED = np.float32(1e-4)  # cells: as near to zero distances between corners that all lie on solids are
 FLAT = np.float32(0.02)  # sine of the slope of a solid: from one less steep no way is level
-TRUST = np.float32(0.9)  # cells of air, by what is next to the wall, that liquid at the same height is believed to fill
-SIDES = 3  # of solids that a point may be behind: those of a corner
+TRUST = np.float32(0.85)  # cells of air next to a wall that liquid at the same height is believed to fill: 0.9 is dry
+LEVEL_WAYS, WAYS = 6, 9  # that are taken out of corners, whose edges are a bit round; the last along normals
 REACHED = np.float32(0.9)  # of a distance from solids that was asked for: corners and curved walls are met roughly
 
 
@@ -121,11 +121,11 @@ def leave_wall(nodes, h, reach, up, x, y, z):
     """
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
     least, begin = FLAT, (x, y, z)
-    for n in range(2 * SIDES):
+    for n in range(WAYS):
         s = trilinear(nodes, x, y, z)
         if s >= reach:
             break
-        if n == SIDES:
+        if n == LEVEL_WAYS:
             if s >= REACHED * reach:
                 break
             x, y, z = begin
@@ -263,7 +263,7 @@ def extend_into_solid(phi, nodes, h, scale, near, far, beyond, up, out):
                     value, along = even_in_depth(phi, nodes, h, scale, far, beyond, up, s, x, y, z)
                     a, b, c = leave_wall(nodes, h, near, (zero, zero, zero), x, y, z)
                     film = trilinear(phi, a / scale - half, b / scale - half, c / scale - half)
-                    value = max(value, film + max(s - near, zero) - TRUST * h)
+                    value = max(value, film - TRUST * h)
                     if along or value > half * h:
                         value = min(value, film)
                 out[i, j, k] = value

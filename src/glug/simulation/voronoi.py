@@ -81,7 +81,7 @@ def first_surface(setting: Setting, solid: Distance | None) -> TrackedSurface:
         return liquid(lifted(setting, points))
 
     def distance(world: np.ndarray) -> np.ndarray:
-        return liquid(world) if solid is None else Solids(solid, dx, setting.up[:dim]).continued(above)(world[:, :dim])
+        return liquid(world) if solid is None else Solids(solid, dx).continued(above)(world[:, :dim])
 
     ends = [np.array(end, float) for end in (scene.domain.lower, scene.domain.upper)]
     lower = ends[0] - BEHIND * dx * np.isfinite(setting.walls.lower)
@@ -106,8 +106,8 @@ def begun(setting: Setting) -> State:
     surface = first_surface(setting, solid)
     state = State(Particles.empty(), surface=surface)
     if len(surface.triangles):
-        method, up = method_of(setting), setting.up
-        liquid = VoronoiLiquid(surface, setting.density, solid=solid, method=method, velocity=velocity, up=up)
+        method = method_of(setting)
+        liquid = VoronoiLiquid(surface, setting.density, solid=solid, method=method, velocity=velocity)
         keep(setting, state, liquid, *liquid.settle_velocity())
     return state
 
@@ -122,8 +122,8 @@ def refined(setting: Setting, coarse: Setting, state: State) -> State:
         surface.settle()
     found = State.restore(state.save())
     found.surface = surface
-    method, up = method_of(setting), setting.up
-    liquid = VoronoiLiquid(surface, setting.density, solid=before.solid, method=method, up=up)
+    method = method_of(setting)
+    liquid = VoronoiLiquid(surface, setting.density, solid=before.solid, method=method)
     if len(surface.triangles) and callable(field):
         liquid.velocity = lambda points: field(points)  # no field of these cells yet
         keep(setting, found, liquid, *liquid.settle_velocity())
@@ -158,7 +158,7 @@ def centroid(setting: Setting, surface: TrackedSurface) -> np.ndarray:
     solid = solid_distance(setting)
     if solid is None:
         return surface.centroid()
-    return surface.centroid(Solids(solid, setting.dx, setting.up[: setting.dim]).outside(surface.vertices))
+    return surface.centroid(Solids(solid, setting.dx).outside(surface.vertices))
 
 
 def forget(state: State) -> None:
@@ -191,7 +191,7 @@ def liquid_of(setting: Setting, state: State) -> VoronoiLiquid:
     if len(state.sites):
         field = setting.kept("voronoi", key_of(state), lambda: field_of(setting, state))
     solid, method = solid_distance(setting), method_of(setting)
-    return VoronoiLiquid(state.surface, setting.density, setting.tension, (), solid, method, field, up=setting.up)
+    return VoronoiLiquid(state.surface, setting.density, setting.tension, (), solid, method, field)
 
 
 def thicken_sheets(

@@ -6,10 +6,11 @@ surface encloses outside the solids, with its vertices moved onto them (`outside
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from glug.geometry.liquid import NOWHERE
 from glug.grids.mesh import Distance
 
 CLEAR = 2.0  # cells from solids: nearer, where the surface may have its edge, it is moved by the flow alone
@@ -17,18 +18,18 @@ NEAR, PULL = 0.25, 0.25  # cells: surfaces this near to a solid go on into it, b
 DEEP = {2: 0.75, 3: 1.25}  # ... until they are this deep; in 3D their round rims would be felt before the wall
 FILM = 0.5  # cosine: surfaces that face away from a solid by more stay before it, however thin the liquid between is
 SIDES = 3  # of solids that a point may be behind
-FLAT = 0.02  # sine of the slope of a solid: out of one less steep no way is level, as in `leave_wall`
+FLAT, STEEP = 0.25, 0.5  # sines of slopes of solids between which the way out of them turns
 LEAST_SLOPE = 0.5  # of a distance that is believed
 STEP = 1e-2  # cells, for slopes of distances; those that are sampled have single precision
 
 
 @dataclass(frozen=True)
 class Solids:
-    """Solids by their distance, negative inside; `up` (dim,) is the unit vector against gravity, zero without."""
+    """Solids by their distance, negative inside; `up` (3,) is the unit vector against gravity, zero without."""
 
     distance: Distance
     dx: float
-    up: np.ndarray
+    up: np.ndarray = field(default_factory=lambda: NOWHERE)
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """The change of the distance along every axis (n, dim)."""
@@ -39,14 +40,16 @@ class Solids:
         return directions(x, self.distance, self.dx)
 
     def ways(self, x: np.ndarray) -> np.ndarray:
-        """Vectors (n, dim) along which the distance changes by 1: out of a solid, and level but where that is flat."""
+        """Vectors (n, dim) along which the distance changes by 1: out of a solid, level where that is steep."""
         slope = self.slopes(x)
-        size = np.maximum(np.linalg.norm(slope, axis=1), 1e-300)
-        rise = slope @ self.up / size
-        level = 1.0 - rise**2
-        rise, level = np.where(level > FLAT**2, [rise, level], [[0.0], [1.0]])
+        size = np.linalg.norm(slope, axis=1)
+        up = self.up[: x.shape[1]]
+        rise = slope @ up
+        level = np.sqrt(np.maximum(size**2 - rise**2, 0.0)) / np.maximum(size, 1e-300)
+        off = np.clip((level - FLAT) / (STEEP - FLAT), 0.0, 1.0) * rise
+        way = slope - off[:, None] * up
         # Beside edges distances that are sampled change by less than 1.
-        return (slope / size[:, None] - rise[:, None] * self.up) / (level * np.maximum(size, LEAST_SLOPE))[:, None]
+        return way / np.maximum(size**2 - off * rise, LEAST_SLOPE**2 * (1.0 - level**2 + STEEP**2))[:, None]
 
     def outside(self, x: np.ndarray, reach: float = 0.0) -> np.ndarray:
         """Points (n, dim), those nearer to solids than `reach` [m], or in them, moved to where they are not."""

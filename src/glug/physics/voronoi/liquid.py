@@ -59,7 +59,6 @@ class VoronoiLiquid:
     solid: Distance | None = None  # negative in solids
     method: Method = Method()
     velocity: VoronoiField | Velocity | None = None  # None: at rest
-    up: np.ndarray | None = None  # the unit vector along which the surface is level at solids
     q: np.ndarray = field(default_factory=lambda: np.zeros(0))  # p dt / rho of the cells, of the last projection
     cells: EmbeddedCells | None = None  # of the last projection
     opened: np.ndarray = field(default_factory=lambda: np.zeros(0))  # parts of their faces outside solids
@@ -72,8 +71,7 @@ class VoronoiLiquid:
         """Those that the surface goes on behind."""
         if self.solid is None:
             return None
-        dim = self.surface.vertices.shape[1]
-        return Solids(self.solid, self.surface.dx, np.zeros(dim) if self.up is None else self.up[:dim])
+        return Solids(self.solid, self.surface.dx)
 
     @property
     def elements(self) -> Elements:

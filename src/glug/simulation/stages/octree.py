@@ -282,6 +282,7 @@ def advect(context: StepContext) -> None:
     step.transfer.advect(p, step.u, dt, max(1, math.ceil(speed * dt / setting.dx)))
     lost = leave_solids(context, before)
     stay_inside(setting, p.position)
+    meet_solids(context)
     if lost > 0.0:
         context.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
         context.left.update(by_group(context, mass, np.where(p.volume[:, 0] > 0.0, -1, 0), ("squeezed",)))
@@ -303,6 +304,16 @@ def leave_solids(context: StepContext, before: np.ndarray) -> float:
         lost += advection.leave_solids(some, before[rows], obstacles, context.dt)
         p.position[rows], p.volume[rows] = some.position, some.volume
     return lost
+
+
+def meet_solids(context: StepContext) -> None:
+    """Particles of finest leaves that touch solids lose what of their velocity leads into them."""
+    p, end = context.state.particles, context.state.time + context.dt
+    for brick in bricks(context.tree):
+        rows, solid = brick.rows(p), brick.solid(context.setting, end)
+        some = Particles({name: p.attributes[name][rows] for name in ("position", "velocity")})
+        advection.meet_solids(some, brick.grid, solid, solid.velocity)
+        p.velocity[rows] = some.velocity
 
 
 STAGES = {
