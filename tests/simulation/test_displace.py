@@ -34,8 +34,7 @@ def squeezed(scene: dict[str, Any], *without: str) -> Simulation:
 
 
 def clear_of_walls(particles: Particles, setting: Setting) -> np.ndarray:
-    """So far that they do not touch a corner by its sampled distance either, which is a product of three."""
-    x, room = particles.position[:, : setting.dim], 1.1 * CONTACT ** (1 / 3) * setting.dx
+    x, room = particles.position[:, : setting.dim], 2.0 * CONTACT * setting.dx
     lower, upper = (np.asarray(side)[: setting.dim] for side in (setting.walls.lower, setting.walls.upper))
     return ((x > lower + room) & (x < upper - room)).all(axis=1)
 

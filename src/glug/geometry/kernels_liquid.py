@@ -11,8 +11,10 @@ LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
 ALIGNED = np.float32(1e-4)  # cells: as near to zero distances between corners that all lie on solids are
 FLAT = np.float32(0.02)  # sine of the slope of a solid: from one less steep no way is level
-TRUST = np.float32(0.85)  # cells of air next to a wall that liquid at the same height is believed to fill: 0.9 is dry
-LEVEL_WAYS, WAYS = 6, 9  # that are taken out of corners, whose edges are a bit round; the last along normals
+TRUST = np.float32(
+    0.85
+)  # cells of air next to a wall that liquid at the same height fills: without a particle 0.9 or 1
+SIDES, LEVEL_WAYS = 3, 6  # that a corner has; level ways out of one: its edges are a bit round
 REACHED = np.float32(0.9)  # of a distance from solids that was asked for: corners and curved walls are met roughly
 
 
@@ -113,6 +115,14 @@ def distance_from_fraction(fraction, reach, cores, sparse, slope, radius, out):
 
 
 @kernel(inline=True)
+def beyond(nodes, x, y, z):
+    """Whether a point is beyond the outermost samples: along axes that have several."""
+    ni, nj, nk = nodes.shape
+    ends = (x < 0) | (x > ni - 1) | (y < 0) | (y > nj - 1)
+    return ends | ((nk > 2) & ((z < 0) | (z > nk - 1)))
+
+
+@kernel(inline=True)
 def leave_wall(nodes, h, reach, up, x, y, z):
     """The point (in cells) that is `reach` from solids, reached from (x, y, z) along their normals.
 
@@ -120,17 +130,16 @@ def leave_wall(nodes, h, reach, up, x, y, z):
     nothing falls.
     """
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
-    least, begin = FLAT, (x, y, z)
-    for n in range(WAYS):
-        s = trilinear(nodes, x, y, z)
-        if s >= reach:
-            break
-        if n == LEVEL_WAYS:
-            if s >= REACHED * reach:
+    level = up[0] * up[0] + up[1] * up[1] + up[2] * up[2] > zero
+    left, begin = LEVEL_WAYS if level else SIDES, (x, y, z)
+    s = trilinear(nodes, x, y, z)
+    while s < reach:
+        if left == 0 or (level and beyond(nodes, x, y, z)):
+            if not level or (left == 0 and s >= REACHED * reach):
                 break
             x, y, z = begin
             s = trilinear(nodes, x, y, z)
-            least = one
+            level, left = False, SIDES
         gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
         gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
         gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
@@ -138,10 +147,12 @@ def leave_wall(nodes, h, reach, up, x, y, z):
         if norm < np.float32(0.3) * h:
             break
         rise = (gx * up[0] + gy * up[1] + gz * up[2]) / norm
-        rise = rise if one - rise * rise > least * least else zero
+        rise = rise if level and one - rise * rise > FLAT * FLAT else zero
         off = rise * norm
         shift = (reach - s) / (h * norm * (one - rise * rise))
         x, y, z = x + (gx - off * up[0]) * shift, y + (gy - off * up[1]) * shift, z + (gz - off * up[2]) * shift
+        s = trilinear(nodes, x, y, z)
+        left -= 1
     return x, y, z
 
 

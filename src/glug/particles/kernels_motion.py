@@ -138,23 +138,26 @@ def meet_solids(position, velocity, corner, inverse, nodes, near, u, v, w, movin
     """Take from particles nearer to solids than `near` [m] what of their velocity leads into them; in place.
 
     `nodes` is the solid distance at cell corners [m]; (u, v, w) is the solids' velocity on faces, read if `moving`.
+    In a corner what is sampled is the product of the distances, and its slope less than 1: it counts by that.
     """
-    half, h = np.float32(0.5), np.float32(1.0) / inverse
+    half, e = np.float32(0.5), near * inverse
     for n in prange(position.shape[0]):
         x = (position[n, 0] - corner[0]) * inverse
         y = (position[n, 1] - corner[1]) * inverse
         z = (position[n, 2] - corner[2]) * inverse
-        if trilinear(nodes, x, y, z) < near:
-            gx = trilinear(nodes, x + half, y, z) - trilinear(nodes, x - half, y, z)
-            gy = trilinear(nodes, x, y + half, z) - trilinear(nodes, x, y - half, z)
-            gz = trilinear(nodes, x, y, z + half) - trilinear(nodes, x, y, z - half)
+        s = trilinear(nodes, x, y, z)
+        if s < near:
+            gx = trilinear(nodes, x + e, y, z) - trilinear(nodes, x - e, y, z)
+            gy = trilinear(nodes, x, y + e, z) - trilinear(nodes, x, y - e, z)
+            gz = trilinear(nodes, x, y, z + e) - trilinear(nodes, x, y, z - e)
             into = velocity[n, 0] * gx + velocity[n, 1] * gy + velocity[n, 2] * gz
             if moving:
                 into -= trilinear(u, x, y - half, z - half) * gx
                 into -= trilinear(v, x - half, y, z - half) * gy
                 into -= trilinear(w, x - half, y - half, z) * gz
             size = gx * gx + gy * gy + gz * gz
-            if into < np.float32(0.0) and size > np.float32(0.1) * h * h:
+            touches = s < np.float32(0.0) or np.float32(4.0) * s * s < size
+            if touches and into < np.float32(0.0) and size > np.float32(0.0):
                 velocity[n, 0] -= into / size * gx
                 velocity[n, 1] -= into / size * gy
                 velocity[n, 2] -= into / size * gz

@@ -111,15 +111,15 @@ def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles,
     return volume
 
 
-def meet_solids(particles: Particles, grid: Grid, field: SolidField, walls: Staggered | None) -> None:
-    """Particles that touch solids lose what of their velocity leads into them; `walls` is the solids' own on faces.
+def meet_solids(particles: Particles, grid: Grid, field: SolidField) -> None:
+    """Particles that touch solids, by their sampled distance, lose what of their velocity leads into them.
 
     Pressure does that in the liquid. Those of a film too thin to be seen would fall on, faster with every step, and
     press on the liquid with all of it when they are seen at last.
     """
     corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
-    near, moving = np.float32(CONTACT * grid.dx), walls is not None
-    own = field.area if walls is None else walls
+    near, moving = np.float32(CONTACT * grid.dx), field.velocity is not None
+    own = field.area if field.velocity is None else field.velocity
     kernels.meet_solids(particles.position, particles.velocity, corner, inverse, field.distance, near, *own, moving)
 
 

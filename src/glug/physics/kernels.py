@@ -27,11 +27,11 @@ def known_faces(axis, liquid, area, least, ends, known):
 
 
 @kernel(parallel=True)
-def adopt_spray(area, reached, known):
-    """Faces that only particles far from the liquid reach are known as well: spray keeps its own motion."""
+def adopt_spray(area, reached, least, known):
+    """Faces more than `least` open that only particles far from the liquid reach are known: spray keeps its motion."""
     opening, met, faces = area.reshape(-1), reached.reshape(-1), known.reshape(-1)
     for n in prange(faces.size):
-        if faces[n] == 0 and met[n] > np.float32(0.0) and opening[n] > np.float32(0.0):
+        if faces[n] == 0 and met[n] > np.float32(0.0) and opening[n] > least:
             faces[n] = 1
 
 

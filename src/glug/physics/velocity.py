@@ -27,9 +27,10 @@ class LiquidSurroundings:
     def extend(self, velocity: Staggered, layers: int, *, stick: bool, freed: np.ndarray | None = None) -> None:
         """Continue the liquid's velocity `layers` samples outwards; in place.
 
-        Known are the open faces of liquid cells. One layer around them belongs to the liquid as well, where it sticks
-        as many as there are axes: a particle just outside a corner of the liquid reads faces that far away, and must
-        not fall past it. Farther out, faces that particles reach keep their own velocity (spray).
+        Known are the open faces of liquid cells, at the liquid's end those more open than WIDE. One layer around them
+        belongs to the liquid as well, where it sticks as many as there are axes: a particle just outside a corner of
+        the liquid reads faces that far away, and must not fall past it. Farther out, faces that particles reach keep
+        their own velocity (spray).
         Inside solids the extrapolated velocity keeps only its tangential part (free slip), or with `stick` is the
         solid's own; along a slip wall the liquid slides even then. Behind cells that a separating wall has `freed` it
         stays as it is, where it leads away from the wall.
@@ -40,7 +41,7 @@ class LiquidSurroundings:
             kernels.known_faces(a, liquid, solid.area[a], OPEN, WIDE, known)
             own = grid.dim if stick else 1
             extrapolate_linearly(velocity[a], known, own)
-            kernels.adopt_spray(solid.area[a], reached[a], known)
+            kernels.adopt_spray(solid.area[a], reached[a], WIDE, known)
             extrapolate_linearly(velocity[a], known, max(0, 2 - own))
             extrapolate(velocity[a], known, max(0, layers - max(2, own)))
             kernels.clear_unknown(known, velocity[a])

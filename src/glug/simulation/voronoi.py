@@ -106,8 +106,7 @@ def begun(setting: Setting) -> State:
     surface = first_surface(setting, solid)
     state = State(Particles.empty(), surface=surface)
     if len(surface.triangles):
-        method = method_of(setting)
-        liquid = VoronoiLiquid(surface, setting.density, solid=solid, method=method, velocity=velocity)
+        liquid = VoronoiLiquid(surface, setting.density, solid=solid, method=method_of(setting), velocity=velocity)
         keep(setting, state, liquid, *liquid.settle_velocity())
     return state
 
@@ -122,8 +121,7 @@ def refined(setting: Setting, coarse: Setting, state: State) -> State:
         surface.settle()
     found = State.restore(state.save())
     found.surface = surface
-    method = method_of(setting)
-    liquid = VoronoiLiquid(surface, setting.density, solid=before.solid, method=method)
+    liquid = VoronoiLiquid(surface, setting.density, solid=before.solid, method=method_of(setting))
     if len(surface.triangles) and callable(field):
         liquid.velocity = lambda points: field(points)  # no field of these cells yet
         keep(setting, found, liquid, *liquid.settle_velocity())

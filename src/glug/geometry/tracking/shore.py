@@ -18,7 +18,7 @@ NEAR, PULL = 0.25, 0.25  # cells: surfaces this near to a solid go on into it, b
 DEEP = {2: 0.75, 3: 1.25}  # ... until they are this deep; in 3D their round rims would be felt before the wall
 FILM = 0.5  # cosine: surfaces that face away from a solid by more stay before it, however thin the liquid between is
 SIDES = 3  # of solids that a point may be behind
-FLAT, STEEP = 0.25, 0.5  # sines of slopes of solids between which the way out of them turns
+GENTLE, STEEP = 0.25, 0.5  # sines of slopes of solids between which the way out of them turns
 LEAST_SLOPE = 0.5  # of a distance that is believed
 STEP = 1e-2  # cells, for slopes of distances; those that are sampled have single precision
 
@@ -46,7 +46,7 @@ class Solids:
         up = self.up[: x.shape[1]]
         rise = slope @ up
         level = np.sqrt(np.maximum(size**2 - rise**2, 0.0)) / np.maximum(size, 1e-300)
-        off = np.clip((level - FLAT) / (STEEP - FLAT), 0.0, 1.0) * rise
+        off = np.clip((level - GENTLE) / (STEEP - GENTLE), 0.0, 1.0) * rise
         way = slope - off[:, None] * up
         # Beside edges distances that are sampled change by less than 1.
         return way / np.maximum(size**2 - off * rise, LEAST_SLOPE**2 * (1.0 - level**2 + STEEP**2))[:, None]

@@ -14,7 +14,6 @@ from glug.particles.seeding import HEAVIEST, Limits, fill_up, limit_per_cell
 from glug.particles.storage import Particles
 from glug.physics import advection
 from glug.physics import heat as heat_exchange
-from glug.physics.rigid.bodies import wall_velocity
 from glug.scene.bodies import Solid, Source
 from glug.scene.schema import Domain
 from glug.simulation.bodies.motion import coast, reduced
@@ -200,7 +199,7 @@ def advect(context: StepContext) -> None:
     after = setting.solid_field(grid, end, state.bodies) if setting.moving else context.solid
     obstacles = advection.Obstacles(grid, after, setting.walls, setting.solids_with(state.bodies), end)
     lost = advection.leave_solids(p, before, obstacles, dt)
-    advection.meet_solids(p, grid, after, wall_velocity(after, context.bodies))
+    advection.meet_solids(p, grid, after)
     if lost > 0.0:
         context.warnings.append(f"liquid was squeezed out between solids and is gone: {lost:.3g} m3 in this step")
         context.left.update(by_group(context, mass, np.where(p.volume[:, 0] > 0.0, -1, 0), ("squeezed",)))

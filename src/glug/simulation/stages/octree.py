@@ -282,7 +282,6 @@ def advect(context: StepContext) -> None:
     step.transfer.advect(p, step.u, dt, max(1, math.ceil(speed * dt / setting.dx)))
     lost = leave_solids(context, before)
     stay_inside(setting, p.position)
-    meet_solids(context)
     if lost > 0.0:
         context.warnings.append(f"{lost:.3g} m3 of liquid were squeezed out between solids and are gone")
         context.left.update(by_group(context, mass, np.where(p.volume[:, 0] > 0.0, -1, 0), ("squeezed",)))
@@ -290,30 +289,25 @@ def advect(context: StepContext) -> None:
 
 
 def leave_solids(context: StepContext, before: np.ndarray) -> float:
-    """Particles of finest leaves out of solids: those of coarse ones are far from any. Returns the lost volume [m3]."""
+    """Particles of finest leaves out of solids, and not on into them: those of coarse ones are far from any.
+
+    Returns the volume [m3] that found no room.
+    """
     setting, state, step, p = context.setting, context.state, context.tree, context.state.particles
     end, lost = state.time + context.dt, 0.0
-    for brick in bricks(step) if setting.solids else ():
+    for brick in bricks(step):
         rows = brick.rows(p)
         if len(rows) == 0:
             continue
-        some = Particles({name: p.attributes[name][rows] for name in ("position", "volume")})
-        obstacles = advection.Obstacles(
-            brick.grid, brick.solid(setting, end), setting.walls, setting.solids_with(state.bodies), end
-        )
-        lost += advection.leave_solids(some, before[rows], obstacles, context.dt)
-        p.position[rows], p.volume[rows] = some.position, some.volume
+        some = Particles({name: p.attributes[name][rows] for name in ("position", "velocity", "volume")})
+        solid = brick.solid(setting, end)
+        if setting.solids:
+            solids = setting.solids_with(state.bodies)
+            obstacles = advection.Obstacles(brick.grid, solid, setting.walls, solids, end)
+            lost += advection.leave_solids(some, before[rows], obstacles, context.dt)
+        advection.meet_solids(some, brick.grid, solid)
+        p.position[rows], p.velocity[rows], p.volume[rows] = some.position, some.velocity, some.volume
     return lost
-
-
-def meet_solids(context: StepContext) -> None:
-    """Particles of finest leaves that touch solids lose what of their velocity leads into them."""
-    p, end = context.state.particles, context.state.time + context.dt
-    for brick in bricks(context.tree):
-        rows, solid = brick.rows(p), brick.solid(context.setting, end)
-        some = Particles({name: p.attributes[name][rows] for name in ("position", "velocity")})
-        advection.meet_solids(some, brick.grid, solid, solid.velocity)
-        p.velocity[rows] = some.velocity
 
 
 STAGES = {

@@ -12,7 +12,7 @@ from glug.geometry.sampled import sample_box
 from glug.geometry.solids.field import SolidField
 from glug.geometry.surface import extract
 from glug.geometry.tracking.sampling import surface_distance
-from glug.geometry.tracking.shore import Solids, directions
+from glug.geometry.tracking.shore import LEAST_SLOPE, Solids, directions, slopes
 from glug.geometry.tracking.surface import Limits, TrackedSurface
 from glug.grids.regular import Grid
 from glug.particles import kernels_motion as kernels
@@ -122,7 +122,8 @@ def carried(context: StepContext, points: np.ndarray) -> np.ndarray:
 def bring_back(context: StepContext, solids: Solids) -> None:
     """Particles that the surface has left behind come back to it: what is beyond it is air.
 
-    Alone in the air they would keep the velocity that they have from one step to the next, and add to it.
+    Alone in the air they would keep the velocity that they have from one step to the next, and add to it. Those so far
+    from it that its distance is not known have no way back, and where solids leave no room there they stay.
     """
     surface, grid, p = context.state.surface, context.grid, context.state.particles
     assert surface is not None
@@ -135,6 +136,8 @@ def bring_back(context: StepContext, solids: Solids) -> None:
     if len(beyond) == 0:
         return
     x = p.position[beyond].astype(np.float64)
-    back = x - distance(x)[:, None] * directions(x, distance, grid.dx)
-    room = solids.distance(back) > advection.MARGIN * grid.dx
+    slope = slopes(x, distance, grid.dx)
+    back = x - distance(x)[:, None] * slope
+    known = (slope**2).sum(axis=1) > LEAST_SLOPE**2
+    room = known & (solids.distance(back) > advection.MARGIN * grid.dx)
     p.position[beyond[room]] = back[room]

@@ -50,7 +50,7 @@ def _constants_beyond(context: StepContext) -> None:
         known = np.empty(u.shape, np.uint8)
         kernels.known_faces(a, context.wet, context.solid.area[a], OPEN, OPEN, known)
         extrapolate(u, known, 1)
-        kernels.adopt_spray(context.solid.area[a], context.reached[a], known)
+        kernels.adopt_spray(context.solid.area[a], context.reached[a], OPEN, known)
         extrapolate(u, known, layers - 1)
         kernels.clear_unknown(known, u)
     context.speed = fastest(context.velocity)
