@@ -94,6 +94,14 @@ def test_a_pool_comes_to_rest(fps, steps):
     assert y[inner] == pytest.approx(0.06, abs=0.1 * simulation.setting.dx)
 
 
+def test_it_comes_to_rest_around_a_ball():
+    ball = {"name": "ball", "shape": {"kind": "sphere", "centre": [0.1, 0.05, 0.1], "radius": 0.04}}
+    simulation = Simulation(scene(POOL, solids=[ball], time={"fps": 24}))
+    stats = [simulation.step_once() for _ in range(60)]
+    assert max(s.max_speed for s in stats[30:]) < 0.1 * 9.81 / 24
+    assert whole(simulation.state.surface)
+
+
 def test_a_restored_run_has_the_same_bits_and_so_have_two_threads():
     described = scene(POOL, DROP)
     one = Simulation(described, threads=2)
