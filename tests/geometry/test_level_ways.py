@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from glug.geometry.kernels_liquid import leave_wall
-from glug.geometry.liquid import NOWHERE, liquid_distance
+from glug.geometry.liquid import NOWHERE, IntoSolids, liquid_distance
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, NODE, Grid
 from glug.jit import kernel
@@ -64,7 +64,7 @@ def test_a_beach_before_a_wave_is_dry():
     particles = Particles.empty()
     particles.append(x[above & (x[:, 0] < 18.0) & (x[:, 1] < 10.0)].astype(np.float32), volume=np.float32(1 / 8))
     particles.sort(grid)
-    phi = liquid_distance(particles.position, particles.volume, particles.start, grid, nodes, up=UP)
+    phi = liquid_distance(particles.position, particles.volume, particles.start, grid, nodes, into=IntoSolids(UP))
     centre = grid.points(CENTRE)
     before = (centre[..., 0] > 20.0) & (
         math.cos(a) * (centre[..., 1] - 4.0) - math.sin(a) * (centre[..., 0] - 16.0) > 0

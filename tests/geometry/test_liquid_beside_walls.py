@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glug.geometry.liquid import BEYOND, FAR_FROM_WALL, band_of, liquid_distance
+from glug.geometry.liquid import BEYOND, FAR_FROM_WALL, IntoSolids, band_of, liquid_distance
 from glug.geometry.solids.field import Walls, sample_solids
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.storage import Particles
@@ -59,7 +59,7 @@ def surface_heights(surface, floor: float, per_side: int, beyond: float) -> np.n
     particles.append(place.astype(np.float32), volume=np.float32(n**-2.0))
     particles.sort(grid)
     given = particles.position, particles.volume, particles.start, grid, solid.distance
-    phi = liquid_distance(*given, beyond=beyond)[:, :, 0]
+    phi = liquid_distance(*given, into=IntoSolids(beyond=beyond))[:, :, 0]
     at = (phi < 0.0).sum(axis=1) - 1  # columns are wet from their lower end up
     i = np.arange(len(phi))
     return at - 2.5 + phi[i, at] / (phi[i, at] - phi[i, at + 1]) - floor

@@ -8,10 +8,11 @@ and liquid that has been compressed shows larger instead of vanishing.
 
 import math
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from glug.geometry import kernels, kernels_band, kernels_liquid
+from glug.geometry import kernels, kernels_liquid
 from glug.geometry.box import box_sum
 from glug.geometry.redistance import redistance
 from glug.geometry.sampled import SampledDistance
@@ -35,6 +36,16 @@ FILLED = -0.3  # distance in a hole that is none, in cells
 REACH = 4  # samples on each side of the surface where phi is a distance
 
 
+class IntoSolids(NamedTuple):
+    """How a liquid goes on in solids."""
+
+    up: np.ndarray = NOWHERE  # the unit vector against gravity, float32: along it nothing is read
+    beyond: float = FAR_FROM_WALL  # level; or BEYOND: as curved as it is
+
+
+LEVEL = IntoSolids()
+
+
 def band_of(start: np.ndarray, grid: Grid, nodes: np.ndarray, reach: int) -> np.ndarray:
     """0 where no particle is within `reach` cells, 2 where particles and solids fill every cell that near, else 1.
 
@@ -42,10 +53,10 @@ def band_of(start: np.ndarray, grid: Grid, nodes: np.ndarray, reach: int) -> np.
     corner of a box hold particles at least: a thread in a narrow slot is not the inside of anything.
     """
     filled = grid.scalar()
-    kernels_band.filled_cells(start, nodes, np.float32(ON_SOLID * grid.dx), filled)
+    kernels_liquid.filled_cells(start, nodes, np.float32(ON_SOLID * grid.dx), filled)
     band = np.empty(grid.shape, np.int8)
     full, corner = np.float32((2 * reach + 1) ** grid.dim), np.float32((reach + 1) ** grid.dim)
-    kernels_band.classify_band(box_sum(filled, reach), full, corner, band)
+    kernels_liquid.classify_band(box_sum(filled, reach), full, corner, band)
     return band
 
 
@@ -73,14 +84,12 @@ def liquid_distance(
     grid: Grid,
     nodes: np.ndarray,
     refine: int = 1,
-    beyond: float = FAR_FROM_WALL,
-    up: np.ndarray = NOWHERE,
+    into: IntoSolids = LEVEL,
 ) -> np.ndarray:
     """Signed distance [m] of the liquid at the centres of cells cut `refine` times along each axis.
 
     `position` and `volume` are sorted by cell, `start` the first particle of every cell; `nodes` is the solid
-    distance at cell corners, into which the liquid is continued: level, or `beyond` = BEYOND as it is curved. `up` is
-    the unit vector against gravity, float32.
+    distance at cell corners, `into` how the liquid is continued into solids.
     """
     h = np.float32(grid.dx)
     nx, ny, nz = grid.shape
@@ -99,8 +108,8 @@ def liquid_distance(
         fraction, refine, whole_cores(grid.dim), np.float32(SPARSE), np.float32(slope), np.float32(radius), phi
     )
     other = fraction
-    walls = (np.float32(cells * grid.dx) for cells in (NEAR_WALL, FAR_FROM_WALL, beyond))
-    kernels_liquid.extend_into_solid(phi, nodes, h, np.float32(1.0 / refine), *walls, up, other)
+    walls = (np.float32(cells * grid.dx) for cells in (NEAR_WALL, FAR_FROM_WALL, into.beyond))
+    kernels_liquid.extend_into_solid(phi, nodes, h, np.float32(1.0 / refine), *walls, into.up, other)
     phi, other = other, phi
     redistance(phi, float(spacing), REACH, other)
     return phi

@@ -134,19 +134,21 @@ def stay_inside(position, corner, inverse, nodes, lower, upper, near):
 
 
 @kernel(parallel=True)
-def meet_solids(position, velocity, corner, inverse, nodes, near, u, v, w, moving):
-    """Take from particles nearer to solids than `near` [m] what of their velocity leads into them; in place.
+def meet_solids(position, velocity, corner, inverse, wet, nodes, near, u, v, w, moving):
+    """Take from particles nearer to solids than `near` [m] what of their velocity leads into them; none in wet cells.
 
     `nodes` is the solid distance at cell corners [m]; (u, v, w) is the solids' velocity on faces, read if `moving`.
     In a corner what is sampled is the product of the distances, and its slope less than 1: it counts by that.
     """
     half, e = np.float32(0.5), near * inverse
+    ni, nj, nk = wet.shape
     for n in prange(position.shape[0]):
         x = (position[n, 0] - corner[0]) * inverse
         y = (position[n, 1] - corner[1]) * inverse
         z = (position[n, 2] - corner[2]) * inverse
         s = trilinear(nodes, x, y, z)
-        if s < near:
+        held = wet[min(max(int(x), 0), ni - 1), min(max(int(y), 0), nj - 1), min(max(int(z), 0), nk - 1)]
+        if s < near and held == 0:
             gx = trilinear(nodes, x + e, y, z) - trilinear(nodes, x - e, y, z)
             gy = trilinear(nodes, x, y + e, z) - trilinear(nodes, x, y - e, z)
             gz = trilinear(nodes, x, y, z + e) - trilinear(nodes, x, y, z - e)

@@ -111,16 +111,19 @@ def leave_solids(particles: Particles, before: np.ndarray, obstacles: Obstacles,
     return volume
 
 
-def meet_solids(particles: Particles, grid: Grid, field: SolidField) -> None:
-    """Particles that touch solids, by their sampled distance, lose what of their velocity leads into them.
+def meet_solids(particles: Particles, grid: Grid, wet: np.ndarray, field: SolidField) -> None:
+    """Particles outside `wet` cells that touch solids, by their sampled distance, lose what leads them into these.
 
-    Pressure does that in the liquid. Those of a film too thin to be seen would fall on, faster with every step, and
+    Pressure does that in the liquid, and there it would be biased: noise that leads away would stay, and draw liquid to
+    the walls. Those of a film too thin to be seen would fall on, faster with every step, and
     press on the liquid with all of it when they are seen at last.
     """
     corner, inverse = grid.corner.astype(np.float32), np.float32(1.0 / grid.dx)
     near, moving = np.float32(CONTACT * grid.dx), field.velocity is not None
     own = field.area if field.velocity is None else field.velocity
-    kernels.meet_solids(particles.position, particles.velocity, corner, inverse, field.distance, near, *own, moving)
+    kernels.meet_solids(
+        particles.position, particles.velocity, corner, inverse, wet, field.distance, near, *own, moving
+    )
 
 
 def inside_any(distances: Sequence[DistanceTo], points: np.ndarray, depth: float = 0.0) -> np.ndarray:

@@ -9,29 +9,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glug.geometry.liquid import FAR_FROM_WALL, NOWHERE, liquid_distance
+from glug.geometry.liquid import LEVEL, IntoSolids, liquid_distance
 from glug.geometry.solids.field import SolidField
 from glug.grids.regular import Grid, Staggered, mapped
 from glug.particles.storage import Particles
 
 
 def distance_of(
-    number: int,
-    particles: Particles,
-    grid: Grid,
-    solid: SolidField,
-    beyond: float = FAR_FROM_WALL,
-    up: np.ndarray = NOWHERE,
+    number: int, particles: Particles, grid: Grid, solid: SolidField, into: IntoSolids = LEVEL
 ) -> np.ndarray:
-    """Signed distance [m] of one liquid at cell centres; particles are sorted by cell.
-
-    It is continued into solids as that of all liquids is: `beyond` and `up` of `liquid_distance`.
-    """
+    """Signed distance [m] of one liquid at cell centres, continued into solids; particles are sorted by cell."""
     mine = particles.liquid[:, 0] == number
     before = np.concatenate([[0], np.cumsum(mine)])
     start = before[np.minimum(particles.start, len(mine))].astype(particles.start.dtype)  # its last entry is no index
     given = particles.position[mine], particles.volume[mine], start
-    return liquid_distance(*given, grid, solid.distance, beyond=beyond, up=up)
+    return liquid_distance(*given, grid, solid.distance, into=into)
 
 
 def share_of(phi: np.ndarray, grid: Grid) -> Staggered:

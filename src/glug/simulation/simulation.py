@@ -9,7 +9,7 @@ from glug import jit
 from glug.allocation import keep_memory
 from glug.errors import InputError
 from glug.geometry.kernels import trilinear_many
-from glug.geometry.liquid import cut_solid, liquid_distance, smoothed
+from glug.geometry.liquid import IntoSolids, cut_solid, liquid_distance, smoothed
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.surface import surface_mesh
 from glug.geometry.tracking.sampling import surface_distance
@@ -113,7 +113,7 @@ class Simulation:
         if state.surface is not None:
             return surface_distance(state.surface.vertices, state.surface.triangles, grid, refine)
         p = state.particles
-        phi = liquid_distance(p.position, p.volume, p.start, grid, solid, refine, up=self.setting.up)
+        phi = liquid_distance(p.position, p.volume, p.start, grid, solid, refine, IntoSolids(self.setting.up))
         return smoothed(phi, self.scene.surface.smoothing)
 
     def _surface(self) -> tuple[SurfaceMesh, SampledDistance]:

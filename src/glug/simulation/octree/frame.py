@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from glug.geometry.liquid import cut_solid, liquid_distance, smoothed
+from glug.geometry.liquid import IntoSolids, cut_solid, liquid_distance, smoothed
 from glug.geometry.sampled import SampledDistance, SurfaceMesh
 from glug.geometry.solids.full import DEPTH, sink_full
 from glug.geometry.solids.kernels_full import fill_ranges
@@ -78,7 +78,7 @@ class TreeFrame:
         """The liquid outside solids, at the samples of a brick's window."""
         solid = brick.solid(self.setting, self.state.time)
         given = *brick.particles(self.particles), brick.grid, brick.closed(self.setting, self.state.time)
-        phi = liquid_distance(*given, self.refine, up=self.setting.up)
+        phi = liquid_distance(*given, self.refine, IntoSolids(self.setting.up))
         phi = smoothed(phi, self.setting.scene.surface.smoothing)
         sink_full(phi, brick.full, self.setting.dx, self.refine)
         return cut_solid(phi, brick.grid, solid.distance, self.refine).values

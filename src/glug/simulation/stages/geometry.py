@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.liquid import BEYOND, FAR_FROM_WALL, fill_hidden, fill_holes, liquid_distance
+from glug.geometry.liquid import BEYOND, FAR_FROM_WALL, IntoSolids, fill_hidden, fill_holes, liquid_distance
 from glug.geometry.tracking.sampling import surface_distance
 from glug.grids.regular import CENTRE, Grid
 from glug.particles.transfer import to_cells
@@ -33,11 +33,11 @@ def geometry(context: StepContext) -> None:
     setting, state, grid = context.setting, context.state, context.grid
     p = state.particles
     solid = setting.solid_field(grid, state.time, state.bodies)
-    beyond = BEYOND if setting.tension > 0.0 else FAR_FROM_WALL
+    into = IntoSolids(setting.up, BEYOND if setting.tension > 0.0 else FAR_FROM_WALL)
     if state.surface is not None:
         phi = surface_distance(state.surface.vertices, state.surface.triangles, grid)
     else:
-        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance, beyond=beyond, up=setting.up)
+        phi = liquid_distance(p.position, p.volume, p.start, grid, solid.distance, into=into)
     fill_hidden(phi, solid.hidden)
     if setting.scene.solver.air == "vacuum":
         fill_holes(phi, solid.openness, grid.dx)
@@ -45,7 +45,7 @@ def geometry(context: StepContext) -> None:
     context.held = setting.held_field(grid, state.time, state.bodies)
     context.fraction = liquid_volume(phi, grid, CENTRE) * solid.openness
     context.bodies = bodies_now(context)
-    context.liquids = {n: distance_of(n, p, grid, solid, beyond, setting.up) for n in setting.other_densities}
+    context.liquids = {n: distance_of(n, p, grid, solid, into) for n in setting.other_densities}
     ratios = [setting.density_ratios[n] for n in context.liquids]
     context.mobility = mobility_of(list(context.liquids.values()), ratios, grid, phi) if ratios else None
     context.freed = None if solid.separating is None else freed_before(grid, state.freed)

@@ -188,6 +188,7 @@ def steady_contact(setting: Setting, acceleration: np.ndarray) -> np.ndarray:
 
 def advect(context: StepContext) -> None:
     """Move the particles with the velocity of the faces, and out of solids."""
+    wet = context.wet
     # For the memory: nothing below asks for them.
     context.forget("problem", "phi", "wet", "freed", "liquids", "mobility", "correction", "evenness", "q")
     setting, state, dt, grid = context.setting, context.state, context.dt, context.grid
@@ -199,7 +200,7 @@ def advect(context: StepContext) -> None:
     after = setting.solid_field(grid, end, state.bodies) if setting.moving else context.solid
     obstacles = advection.Obstacles(grid, after, setting.walls, setting.solids_with(state.bodies), end)
     lost = advection.leave_solids(p, before, obstacles, dt)
-    advection.meet_solids(p, grid, after)
+    advection.meet_solids(p, grid, wet, after)
     if lost > 0.0:
         context.warnings.append(f"liquid was squeezed out between solids and is gone: {lost:.3g} m3 in this step")
         context.left.update(by_group(context, mass, np.where(p.volume[:, 0] > 0.0, -1, 0), ("squeezed",)))

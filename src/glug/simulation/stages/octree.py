@@ -12,7 +12,7 @@ import numpy as np
 
 from glug.errors import InputError, SolverError
 from glug.geometry.fractions import liquid_volume
-from glug.geometry.liquid import band_of, fill_hidden, fill_holes, liquid_distance
+from glug.geometry.liquid import IntoSolids, band_of, fill_hidden, fill_holes, liquid_distance
 from glug.geometry.solids.full import sink_full
 from glug.grids.extrapolate import extrapolate as continued
 from glug.grids.octree.linear.kernels_faces import largest_along
@@ -112,7 +112,7 @@ def geometry(context: StepContext) -> None:
         solid = brick.solid(setting, state.time)
         held = brick.held(setting, state.time) if nozzles else solid
         closed = brick.closed(setting, state.time)
-        phi = liquid_distance(*brick.particles(state.particles), brick.grid, closed, up=setting.up)
+        phi = liquid_distance(*brick.particles(state.particles), brick.grid, closed, into=IntoSolids(setting.up))
         sink_full(phi, brick.full, dx)
         fill_hidden(phi, solid.hidden)
         fill_holes(phi, solid.openness, dx)
@@ -305,7 +305,7 @@ def leave_solids(context: StepContext, before: np.ndarray) -> float:
             solids = setting.solids_with(state.bodies)
             obstacles = advection.Obstacles(brick.grid, solid, setting.walls, solids, end)
             lost += advection.leave_solids(some, before[rows], obstacles, context.dt)
-        advection.meet_solids(some, brick.grid, solid)
+        advection.meet_solids(some, brick.grid, brick.taken(step.wet, 0), solid)
         p.position[rows], p.velocity[rows], p.volume[rows] = some.position, some.velocity, some.volume
     return lost
 
