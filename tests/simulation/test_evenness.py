@@ -157,7 +157,7 @@ def test_liquid_at_rest_stays_where_it_is(transfer):
 
 
 def most_in_a_glass() -> float:
-    """What its fullest cell carries, of oil that is poured into a glass for 3 s, in the second half."""
+    """What its fullest cell carries, of oil that is poured into a glass for 3 s: the mean over the second half."""
     most = []
 
     def look(context: StepContext) -> None:
@@ -168,11 +168,12 @@ def most_in_a_glass() -> float:
     simulation = Simulation(scene, stages=lambda usual: usual.after("volumes", Stage("look", look)))
     while simulation.state.time < 3.0:
         simulation.step_once()
-    return max(most[len(most) // 2 :])
+    return float(np.mean(most[len(most) // 2 :]))
 
 
 def test_oil_in_a_glass_does_not_gather_on_its_bottom(monkeypatch):
-    """Where bottom and side meet a cell carries 3.4 otherwise, and 8 after 5 s."""
-    assert most_in_a_glass() < 2.3
+    """Where bottom and side meet a cell carries 3 otherwise, and 8 after 5 s. In single steps one draw or another carries
+    1.9 to 2.9; their mean is 1.7 to 1.8 and 2.8 to 3.1."""
+    assert most_in_a_glass() < 2.1
     monkeypatch.setattr(evenness, "UNSURE", np.inf)  # control
     assert most_in_a_glass() > 2.5
