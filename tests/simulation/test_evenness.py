@@ -172,8 +172,10 @@ def most_in_a_glass() -> float:
 
 
 def test_oil_in_a_glass_does_not_gather_on_its_bottom(monkeypatch):
-    """Where bottom and side meet a cell carries 3 otherwise, and 8 after 5 s. In single steps one draw or another carries
-    1.9 to 2.9; their mean is 1.7 to 1.8 and 2.8 to 3.1."""
+    """Where bottom and side meet a cell carries 3 otherwise, and 8 after 5 s.
+
+    Single steps have 1.9 to 2.9, by the draw; their mean is 1.7 to 1.8, and 2.8 to 3.1 otherwise.
+    """
     assert most_in_a_glass() < 2.1
     monkeypatch.setattr(evenness, "UNSURE", np.inf)  # control
     assert most_in_a_glass() > 2.5
