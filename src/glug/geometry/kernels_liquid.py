@@ -12,9 +12,7 @@ LITTLE_MORE = np.float32(1.0 + 1e-5)  # than rounding
 SLIVER = np.float32(1e-3)  # of a cell: at its end a kernel has nothing
 ALIGNED = np.float32(1e-4)  # cells: as near to zero distances between corners that all lie on solids are
 FLAT = np.float32(0.02)  # sine of the slope of a solid: from one less steep no way is level
-TRUST = np.float32(
-    0.85
-)  # cells of air next to a wall that liquid at the same height fills: without a particle 0.9 or 1
+TRUST = np.float32(0.85)  # cells of air at a wall that liquid at the same height fills: without a particle 0.9 or 1
 SIDES, LEVEL_WAYS = 3, 6  # that a corner has; level ways out of one: its edges are a bit round
 REACHED = np.float32(0.9)  # of a distance from solids that was asked for: corners and curved walls are met roughly
 
@@ -152,7 +150,7 @@ def distance_from_fraction(fraction, reach, cores, sparse, slope, radius, out):
 
 
 @kernel(inline=True)
-def beyond(nodes, x, y, z):
+def past_window(nodes, x, y, z):
     """Whether a point is beyond the outermost samples: along axes that have several."""
     ni, nj, nk = nodes.shape
     ends = (x < 0) | (x > ni - 1) | (y < 0) | (y > nj - 1)
@@ -171,7 +169,7 @@ def leave_wall(nodes, h, reach, up, x, y, z):
     left, begin = LEVEL_WAYS if level else SIDES, (x, y, z)
     s = trilinear(nodes, x, y, z)
     while s < reach:
-        if left == 0 or (level and beyond(nodes, x, y, z)):
+        if left == 0 or (level and past_window(nodes, x, y, z)):
             if not level or (left == 0 and s >= REACHED * reach):
                 break
             x, y, z = begin

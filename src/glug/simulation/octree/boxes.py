@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 TILE = 8  # cells along the side of a tile
-HALO = 8  # cells around a box: the liquid's distance looks two cells far for particles, and is spread by seven
+HALO = 8  # cells around a box: distances look two cells far and are spread by seven; level ways end here
 LONGEST = 32  # tiles along the side of a box, at most
 # Boxes with a smaller share of tiles are cut in the middle, where they are longer: one cut of a shell wins nothing yet.
 HOLLOW, SHORT = 0.6, 6
