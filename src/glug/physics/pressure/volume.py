@@ -16,8 +16,8 @@ from glug.physics.pressure import kernels
 
 HALF_REACH = 1  # cells: volumes are compared over those within twice as many of a cell
 DEAD_AROUND = 0.05  # relative difference around a cell that may be noise
-DEAD_NOISE = {2: 0.005, 3: 0.0025}  # relative difference of a component that may be noise
-DEAD_SURFACE = {2: 0.1, 3: 0.03}  # cells: by so much the surface of liquid at rest may be off what particles carry
+DEAD_NOISE = 0.005  # relative difference of a component that may be noise
+DEAD_SURFACE = {2: 0.1, 3: 0.05}  # cells: by so much the surface of liquid at rest may be off what particles carry
 DEAD_CURVED = 0.015  # relative difference that a surface may explain, at most: the curvature of a ball of 6 cells
 LEAST_HELD = 0.16  # of all there that is liquid, at least: less is spray, whose volume the fractions do not resolve
 MOST = 0.02  # relative change of volume that a correction may ask of one step
@@ -49,7 +49,7 @@ def as_spread(fraction: np.ndarray, dim: int) -> np.ndarray:
 
 def dead_band(surface: np.ndarray, cells: np.ndarray, dim: int) -> np.ndarray:
     """Relative difference of components that is left alone, by their volume and their surface, both in cells."""
-    return np.clip(DEAD_SURFACE[dim] * surface / np.maximum(cells, 1.0), DEAD_NOISE[dim], DEAD_CURVED)
+    return np.clip(DEAD_SURFACE[dim] * surface / np.maximum(cells, 1.0), DEAD_NOISE, DEAD_CURVED)
 
 
 @dataclass(frozen=True)
