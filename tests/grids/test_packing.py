@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import glug.grids.packing
@@ -21,6 +21,7 @@ WINDOW = (130, 95, 141)
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 6), st.integers(0, 10_000))
+@example(6, 7074)  # boxes that meet only once others are one
 def test_every_active_cell_has_a_place_of_its_own_and_its_neighbours(count, seed):
     rng = np.random.default_rng(seed)
     active = np.zeros(WINDOW, np.uint8)

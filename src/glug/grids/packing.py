@@ -77,6 +77,7 @@ def separate(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]
             continue
         around = low[meet].min(axis=0), high[meet].max(axis=0)
         low, high = np.vstack([low[~meet], around[0]]), np.vstack([high[~meet], around[1]])
+        n = 0  # what was alone may meet the box around others
     return low, high
 
 
