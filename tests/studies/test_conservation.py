@@ -1,8 +1,11 @@
 """What whole runs keep: small runs, and long ones that are marked slow."""
 
+import numpy as np
 import pytest
 
 from glug.physics.pressure import volume
+from glug.simulation.context import StepContext
+from glug.simulation.stages import motion
 from glug.studies.registry import StudyOptions, run_study
 from glug.studies.validate.conserved.free_flight import (
     Ball,
@@ -66,6 +69,27 @@ def test_it_does_where_faces_beside_the_surface_see_the_velocity_below_them(monk
     """Negative control."""
     monkeypatch.setattr("glug.simulation.stages.transfer.BESIDE_AIR", -1e9)
     assert watch(COARSE, 20.0).energy() > 1.1
+
+
+def energy_with_unequal_steps(monkeypatch: pytest.MonkeyPatch) -> float:
+    """Of a wave that every step may see for twice as long as the one before, or for half as long."""
+    chance = np.random.default_rng(0)
+
+    def either(setting, state):
+        return min(float(chance.choice([1 / 16, 1 / 32])), (state.frame + 1) / setting.scene.time.fps - state.time)
+
+    monkeypatch.setattr(motion, "choose_time_step", either)
+    return watch(Wave(48, fps=4.0), 20.0).energy()
+
+
+def test_a_wave_gains_nothing_where_steps_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert energy_with_unequal_steps(monkeypatch) < 1.05
+
+
+def test_it_does_where_forces_act_for_the_step_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: a leapfrog of first order in how steps change."""
+    monkeypatch.setattr(StepContext, "acting", property(lambda context: context.dt))
+    assert energy_with_unequal_steps(monkeypatch) > 1.3
 
 
 @pytest.mark.slow

@@ -100,8 +100,15 @@ class StepContext:
 
     @property
     def acting(self) -> float:
-        """The time [s] that forces and solves act where a path begins: all of the step, unless they act `again`."""
-        return self.dt / (1.0 + self.again)
+        """The time [s] that forces and solves act where a path begins: unless they act `again`, all of the step.
+
+        Thin liquids move as in a leapfrog: their velocity is that of the middle of a step, so where steps change,
+        forces act from the middle of the last one to that of this one. Thick ones, whose stresses balance forces
+        within a step, would start up.
+        """
+        if self.again or self.setting.viscous or not self.state.pace:
+            return self.dt / (1.0 + self.again)
+        return 0.5 * (self.state.pace + self.dt)
 
     @property
     def cells(self) -> int:

@@ -161,16 +161,16 @@ def fill_lattice(step: StepTree, reached: np.ndarray | None = None) -> None:
 
 def forces(context: StepContext) -> None:
     """Gravity, and what else accelerates the liquid."""
-    step, dt = context.tree, context.dt
+    step, acting = context.tree, context.acting
     faces = step.faces
     axis, u = faces.axis, step.u[: faces.count]
-    u += (dt * context.setting.gravity).astype(np.float32)[axis]
+    u += (acting * context.setting.gravity).astype(np.float32)[axis]
     for force in context.forces:
         points = step.place.corner + step.place.dx * faces.position
         found = np.asarray(force(points, context.state.time))
         if found.shape != points.shape:
             raise InputError(f"a force gives accelerations (n, 3) at n points, got an array {found.shape}")
-        u += (dt * found[np.arange(len(axis)), axis]).astype(np.float32)
+        u += (acting * found[np.arange(len(axis)), axis]).astype(np.float32)
     hold_sources(context)
 
 

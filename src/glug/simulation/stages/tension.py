@@ -20,7 +20,7 @@ def tension(context: StepContext) -> None:
     kappa = points.curvature
     if setting.scene.solver.tension == "implicit":
         kappa = held_back(points, kappa, context.dt / capillary_step(setting.tension, setting.density, grid.dx))
-    to_q = context.dt / (setting.density * grid.dx**2)  # of gamma kappa, kappa being in 1/cells
+    to_q = context.acting / (setting.density * grid.dx**2)  # of gamma kappa, kappa being in 1/cells
     context.surface_jump = points.across_faces(to_q * surface_tension(context, points) * kappa)
     if not setting.stokes:
         push(context.velocity, context.surface_jump, context.problem.links, context.solid.area)

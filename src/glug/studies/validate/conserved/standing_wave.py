@@ -150,13 +150,14 @@ class Watch:
         Amplitudes count from where the mode rests, their mean over the period around: a hundredth of a cell by which
         particles and their surface differ would be some percent of it. So half a period at both ends is left out.
         """
-        steps = round(2 * math.pi / FREQUENCY / (self.times[-1] / max(len(self.times) - 1, 1)))
-        if steps + 1 >= len(self.times):
+        times, amplitudes, half = np.array(self.times), np.array(self.amplitudes), math.pi / FREQUENCY
+        inner = (times >= half) & (times <= times[-1] - half)
+        if inner.sum() < 2:
             return math.nan
-        rests = np.convolve(self.amplitudes, np.full(steps, 1.0 / steps), "valid")
-        begin = steps // 2
-        amplitude = np.array(self.amplitudes)[begin : begin + len(rests)] - rests
-        kinetic = np.array(self.kinetic)[begin : begin + len(rests)]
+        summed = np.append(0.0, np.cumsum(0.5 * (amplitudes[1:] + amplitudes[:-1]) * np.diff(times)))
+        ends = (np.interp(times[inner] + side, times, summed) for side in (half, -half))
+        amplitude = amplitudes[inner] - (next(ends) - next(ends)) / (2.0 * half)
+        kinetic = np.array(self.kinetic)[inner]
         potential = 0.25 * GRAVITY * LENGTH * self.wave.width * amplitude[1:] * amplitude[:-1]
         return float((kinetic[1:] + potential).max() / self.kinetic[0])
 
