@@ -65,6 +65,8 @@ def test_blob_in_free_fall_follows_the_parabola(viscosity):
         dt = simulation.step_once().dt
         velocity += G * dt
         fall += velocity * dt  # for equal steps g dt^2 n (n + 1) / 2
+    if not viscosity:  # a leapfrog, which takes steps of any length as they are
+        fall = 0.5 * G * simulation.state.time**2
     fallen = start - height(simulation)
     print(f"fallen {fallen:.6f} m, formula {fall:.6f} m, relative error {abs(fallen / fall - 1):.1e}")
     assert abs(fallen / fall - 1.0) < 1e-4

@@ -102,11 +102,11 @@ class StepContext:
     def acting(self) -> float:
         """The time [s] that forces and solves act where a path begins: unless they act `again`, all of the step.
 
-        Thin liquids move as in a leapfrog: their velocity is that of the middle of a step, so where steps change,
-        forces act from the middle of the last one to that of this one. Thick ones, whose stresses balance forces
-        within a step, would start up.
+        Thin liquids move as in a leapfrog: their velocity is that of the middle of a step, so forces act from the
+        middle of the last one, or from the begin of the run, to that of this one. Thick ones, whose stresses balance
+        forces within a step, would start up where steps change.
         """
-        if self.again or self.setting.viscous or not self.state.pace:
+        if self.again or self.setting.viscous:
             return self.dt / (1.0 + self.again)
         return 0.5 * (self.state.pace + self.dt)
 

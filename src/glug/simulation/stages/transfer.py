@@ -117,11 +117,13 @@ def around_liquid(
 def output_fields(context: StepContext) -> None:
     """Keep what `output.fields` asks for.
 
-    `time` is that of the velocity: where pushes act at both ends of a path, faces have seen those of its begin.
+    `time` is that of the velocity: the middle of the step where it is a leapfrog's, and where pushes act at both ends
+    of a path, faces have seen those of its begin.
     """
     setting, grid = context.setting, context.grid
     whole = setting.viscous and not setting.is_thin(context.dt)  # what of the step viscosity has acted for
-    time = context.state.time + (context.dt if whole else context.acting)
+    later = context.acting if context.again or setting.viscous else 0.5 * context.dt
+    time = context.state.time + (context.dt if whole else later)
     u, v, w = context.velocity
     assert context.q is not None
     pressure = (context.q * (setting.density * setting.dx / context.acting)).astype(np.float32)
