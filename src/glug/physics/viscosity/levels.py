@@ -163,7 +163,7 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
     dx = 2.0 * fine.dx
     grid = Grid(dx, coarse_shape(fine.shape))
     blocks = coarse_blocks(fine.blocks, fine.shape, grid.shape)
-    distances = {id(d): every_other(d, grid.shape) for d in fine.stopping}
+    distances = {id(d): every_other(d, fine.dx, grid.shape) for d in fine.stopping}
     stopping = mapped(lambda d: distances[id(d)], fine.stopping)
 
     mass, c, e = grid.staggered(), [], []
