@@ -5,6 +5,7 @@ restriction of mass and stress weights does it, at free surfaces too, and for vi
 on every level, from the same distance: a face of a coarse grid is stopped where it lies in a solid and held at the
 wall's true distance elsewhere. A coarse face in a solid that mostly moves liquid which does not touch it, hanging over
 it with a gap thinner than a coarse cell, is not stopped: the coarse grid would hold what the fine one does not.
+Walls that stop no coarse face, being thinner than its cells, hold what liquid they touch by its restricted weights.
 
 With the restriction the transpose of the interpolation a coarse matrix is eight times that of its own volume, which
 the sums do by themselves; differences over twice the distance divide the stress weights by four.
@@ -31,7 +32,7 @@ from glug.grids.coarsen import (
 from glug.grids.packing import Packing
 from glug.grids.regular import EDGES, FACES, Grid, Staggered, clear_border, copied, mapped
 from glug.physics.viscosity import kernels as wall_kernels
-from glug.physics.viscosity import kernels_contact_line
+from glug.physics.viscosity import kernels_contact_line, kernels_lost_walls
 from glug.physics.viscosity import kernels_stress as kernels
 from glug.physics.viscosity.slip import SlipTerm, SurfaceRows
 from glug.solvers.cg import Vector
@@ -182,6 +183,7 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
         b, d = (a + 2) % 3, (a + 1) % 3
         above = fine.m[a], fine.solid[a], fine.c[a], fine.e[b], fine.e[d]
         kernels_contact_line.release_faces(a, *above, TOUCHING, mass[a], s)
+        hold_by_lost_walls(a, fine, s, blocks, mass[a])
         mass[a][s > 0] = 0.0
     m = held_faces(mass, stopping, solid, cells, edges)
     coupling = mapped(grid.scalar, EDGES)
@@ -189,6 +191,20 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
     blocks = active_blocks(cells_with_unknowns(m, grid.shape))
     slip = None if fine.slip is None else fine.slip.coarser(fine.m, m)
     return ViscosityLevel(dx, grid.shape, mass, m, cells, edges, coupling, stopping, solid, blocks, slip)
+
+
+def hold_by_lost_walls(a: int, fine: ViscosityLevel, solid: np.ndarray, blocks: np.ndarray, mass: np.ndarray) -> None:
+    """Add to the coarse masses of one axis what holds the fine faces beside walls that stop no coarse face."""
+    lost, found = np.zeros_like(fine.solid[a]), np.zeros(len(fine.solid[a]), np.uint8)
+    kernels_lost_walls.lost_walls(a, fine.solid[a], solid, lost, found)
+    if not found.any():
+        return
+    held, more = np.zeros_like(fine.m[a]), np.zeros_like(mass)
+    stresses = fine.c[a], fine.e[(a + 2) % 3], fine.e[(a + 1) % 3]
+    kernels_lost_walls.hold_by_lost_walls(a, lost, *stresses, fine.m[a], held)
+    gather(held, weights_at(FACES[a]), more, blocks)
+    clear_border(more)
+    mass += more
 
 
 def held_faces(mass: Staggered, stopping: Staggered, solid: SolidFaces, c: Staggered, e: Staggered) -> Staggered:
