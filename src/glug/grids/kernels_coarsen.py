@@ -6,7 +6,7 @@ either side. Along an axis a sample sits at the centre of a cell or on its lower
 
 import numpy as np
 
-from glug.grids.kernels import ONE, block_range
+from glug.grids.kernels import ONE, block_range, moved
 from glug.grids.kernels_blocks import row_range
 from glug.jit import kernel, prange
 
@@ -104,3 +104,28 @@ def refine(coarse, node_i, node_j, node_k, mask, fine, blocks):
                     line[m + m + ONE] = half * (b + c) if node_k else near * b + far * c
                 for k in range(k0, k1):
                     fine[i, j, k] += line[k] if mask[i, j, k] > ZERO else ZERO
+
+
+@kernel(inline=True)
+def slope(fine, axis, beyond, i, j, k, most):
+    """How much a field changes over `beyond` nodes past its border node (i, j, k); below zero at the lower border."""
+    if beyond == 0:
+        return ZERO
+    a, b, c = moved(axis, 1 if beyond < 0 else -1, i, j, k)
+    return np.float32(abs(beyond)) * min(max(fine[i, j, k] - fine[a, b, c], -most), most)
+
+
+@kernel(parallel=True)
+def pick_nodes(fine, most, coarse):
+    """Every other node; past the fine field it goes on along every axis as it arrives, by at most `most` a node."""
+    last_i, last_j, last_k = fine.shape[0] - 1, fine.shape[1] - 1, fine.shape[2] - 1
+    ni, nj, nk = coarse.shape
+    for row in prange(ni * nj):
+        ci, cj = divmod(np.int64(row), nj)
+        i, j = min(max(2 * ci - 2, 0), last_i), min(max(2 * cj - 2, 0), last_j)
+        for ck in range(nk):
+            k = min(max(2 * ck - 2, 0), last_k)
+            value = fine[i, j, k]
+            value += slope(fine, 0, 2 * ci - 2 - i, i, j, k, most)
+            value += slope(fine, 1, 2 * cj - 2 - j, i, j, k, most)
+            coarse[ci, cj, ck] = value + slope(fine, 2, 2 * ck - 2 - k, i, j, k, most)

@@ -23,16 +23,18 @@ def lost_walls(axis, solid, coarse_solid, lost, found):
     for slab in prange(ni):
         i = np.int64(slab)
         i0, i1 = between(axis == 0, i)
+        stopped = np.empty(coarse_solid.shape[2], np.uint8)
         for j in range(nj):
+            if not any_of(solid[i, j]):
+                continue
             j0, j1 = between(axis == 1, j)
-            for k in range(nk if any_of(solid[i, j]) else 0):
+            for k in range(stopped.size):
+                stopped[k] = coarse_solid[i0, j0, k] | coarse_solid[i0, j1, k]
+                stopped[k] |= coarse_solid[i1, j0, k] | coarse_solid[i1, j1, k]
+            for k in range(nk):
                 if solid[i, j, k]:
                     k0, k1 = between(axis == 2, k)
-                    seen = coarse_solid[i0, j0, k0] | coarse_solid[i1, j1, k1]
-                    seen |= coarse_solid[i0, j0, k1] | coarse_solid[i1, j1, k0]
-                    seen |= coarse_solid[i0, j1, k0] | coarse_solid[i1, j0, k1]
-                    seen |= coarse_solid[i0, j1, k1] | coarse_solid[i1, j0, k0]
-                    if seen == 0:
+                    if stopped[k0] | stopped[k1] == 0:
                         lost[i, j, k] = 1
                         found[i] = 1
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.blocks import active_blocks
+from glug.grids.blocks import TILE, active_blocks
 from glug.grids.coarsen import (
     CELLS,
     NODES,
@@ -202,7 +202,10 @@ def hold_by_lost_walls(a: int, fine: ViscosityLevel, solid: np.ndarray, blocks: 
     held, more = np.zeros_like(fine.m[a]), np.zeros_like(mass)
     stresses = fine.c[a], fine.e[(a + 2) % 3], fine.e[(a + 1) % 3]
     kernels_lost_walls.hold_by_lost_walls(a, lost, *stresses, fine.m[a], held)
-    gather(held, weights_at(FACES[a]), more, blocks)
+    # Blocks that take from slabs with a lost face, or next to one.
+    before = np.concatenate([[0], np.cumsum(found)])
+    first, end = (np.clip(2 * blocks[:, 0] + n, 0, len(found)) for n in (-4, 2 * TILE))
+    gather(held, weights_at(FACES[a]), more, blocks[before[end] > before[first]])
     clear_border(more)
     mass += more
 
