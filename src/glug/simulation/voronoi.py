@@ -27,7 +27,8 @@ from glug.grids.voronoi.field import VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
 from glug.particles.storage import Particles
 from glug.physics.covolume.projection import SolverName
-from glug.physics.voronoi.liquid import Method, VoronoiLiquid, field_on
+from glug.physics.voronoi.liquid import Method, VoronoiLiquid
+from glug.physics.voronoi.problem import CellsAshore
 from glug.simulation.setting import Setting
 from glug.simulation.stages.tracking import triangulated
 from glug.simulation.state import State
@@ -53,7 +54,11 @@ def solid_distance(setting: Setting) -> Distance | None:
         return None
 
     def distance(points: np.ndarray) -> np.ndarray:
-        found = np.minimum(points - lower, upper - points).min(axis=1)
+        found = np.full(len(points), np.inf)
+        for a in range(setting.dim):
+            for wall, sign in ((lower[a], 1.0), (upper[a], -1.0)):
+                if np.isfinite(wall):
+                    np.minimum(found, sign * (points[:, a] - wall), out=found)
         for solid in setting.solids:
             np.minimum(found, solid.distance(lifted(setting, points), 0.0), out=found)
         return found
@@ -179,7 +184,8 @@ def field_of(setting: Setting, state: State) -> VoronoiField:
         raise InputError("the checkpoint's velocities are not those of its cells: it is damaged")
     used = np.isfinite(state.flow)
     u = np.where(used, state.flow, 0.0)
-    return field_on(mesh, u, used, state.wet, asked.interpolation, solid_distance(setting))
+    behind = CellsAshore.of(mesh, solid_distance(setting)).behind
+    return VoronoiField.of(mesh, u, used, state.wet, asked.interpolation, behind)
 
 
 def liquid_of(setting: Setting, state: State) -> VoronoiLiquid:

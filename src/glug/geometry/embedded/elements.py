@@ -57,15 +57,21 @@ class Elements:
     def columns(self) -> tuple:
         return self._binned(self.vertices.shape[1] - 1)
 
-    def meetings(self, begin: np.ndarray, end: np.ndarray, without: np.ndarray | None = None) -> Meetings:
-        """Where segments first meet the surface, elements with the vertices `without` left aside."""
+    def meetings(
+        self, begin: np.ndarray, end: np.ndarray, without: np.ndarray | None = None, asked: np.ndarray | None = None
+    ) -> Meetings:
+        """Where segments first meet the surface, those that are `asked` for (n,).
+
+        Elements with the vertices `without` (n,) are left aside.
+        """
         n, dim = begin.shape
         time, element, parts = np.empty(n), np.empty(n, np.int32), np.zeros((n, dim))
         skip = np.full(n, -1, np.int64) if without is None else without
+        wanted = np.ones(n, np.bool_) if asked is None else asked
         if len(self.triangles) == 0:
             return Meetings(np.full(n, np.inf), np.full(n, -1, np.int32), parts)
-        given = self.vertices, self.triangles, self.bins, np.ascontiguousarray(begin), np.ascontiguousarray(end), skip
-        kernels.first_meetings(*given, time, element, parts)
+        segments = np.ascontiguousarray(begin), np.ascontiguousarray(end), skip, np.ascontiguousarray(wanted)
+        kernels.first_meetings(self.vertices, self.triangles, self.bins, *segments, time, element, parts)
         return Meetings(time, element, parts)
 
     def parts_of(self, element: np.ndarray) -> np.ndarray:

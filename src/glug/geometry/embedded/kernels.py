@@ -8,6 +8,7 @@ import numpy as np
 from glug.geometry.tracking.kernels_sampling import height_over, side_of_edge
 from glug.jit import kernel, prange
 
+RUN = 256  # segments that share scratch memory
 EDGE = 1e-9  # part of an element by which it is larger for rays: none passes between two
 
 
@@ -67,36 +68,43 @@ def meeting(x, tri, p, way, part):
     return t
 
 
+@kernel(inline=True)
+def has(tri, vertex, dim):
+    """Whether an element has a vertex."""
+    found = False
+    for k in range(dim):
+        found = found or tri[k] == vertex
+    return found
+
+
 @kernel(parallel=True)
-def first_meetings(x, tri, bins, begin, end, without, time, element, parts):
+def first_meetings(x, tri, bins, begin, end, without, asked, time, element, parts):
     """Where segments first meet the surface: the part of their way (inf: nowhere), the element, its corners' parts.
 
-    Elements with the vertex `without` are passed through.
+    Elements with the vertex `without` are passed through. Segments that are not asked for meet nothing.
     """
     start, order, corner, shape, width = bins
-    dim = x.shape[1]
-    for i in prange(len(begin)):
+    dim, n = x.shape[1], len(begin)
+    for run in prange((n + RUN - 1) // RUN):
         way, part = np.empty(dim), np.empty(3)
         lo, hi = np.zeros(3, np.int64), np.zeros(3, np.int64)
-        time[i], element[i] = np.inf, -1
-        outside = False
-        for a in range(dim):
-            way[a] = end[i, a] - begin[i, a]
-            least, most = min(begin[i, a], end[i, a]), max(begin[i, a], end[i, a])
-            lo[a], hi[a] = int(np.floor((least - corner[a]) / width)), int(np.floor((most - corner[a]) / width))
-            outside = outside or hi[a] < 0 or lo[a] >= shape[a]
-            lo[a], hi[a] = max(lo[a], 0), min(hi[a], shape[a] - 1)
-        if outside:
-            continue
-        for bx in range(lo[0], hi[0] + 1):
-            for by in range(lo[1], hi[1] + 1):
-                for bz in range(lo[2], hi[2] + 1):
-                    b = (bx * shape[1] + by) * shape[2] + bz
-                    for o in range(start[b], start[b + 1]):
-                        t, passed = order[o], False
-                        for k in range(dim):
-                            passed = passed or tri[t, k] == without[i]
-                        if passed:
+        for i in range(run * RUN, min(n, (run + 1) * RUN)):
+            time[i], element[i] = np.inf, -1
+            outside = not asked[i]
+            for a in range(dim):
+                way[a] = end[i, a] - begin[i, a]
+                least, most = min(begin[i, a], end[i, a]), max(begin[i, a], end[i, a])
+                lo[a], hi[a] = int(np.floor((least - corner[a]) / width)), int(np.floor((most - corner[a]) / width))
+                outside = outside or hi[a] < 0 or lo[a] >= shape[a]
+                lo[a], hi[a] = max(lo[a], 0), min(hi[a], shape[a] - 1)
+            if outside:
+                continue
+            for bx in range(lo[0], hi[0] + 1):
+                for by in range(lo[1], hi[1] + 1):
+                    b = (bx * shape[1] + by) * shape[2]
+                    for o in range(start[b + lo[2]], start[b + hi[2] + 1]):
+                        t = order[o]
+                        if without[i] >= 0 and has(tri[t], without[i], dim):
                             continue
                         found = meeting(x, tri[t], begin[i], way, part)
                         if found < time[i]:

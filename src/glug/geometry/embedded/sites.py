@@ -15,7 +15,7 @@ from scipy import ndimage
 
 from glug.geometry.embedded import kernels
 from glug.geometry.embedded.elements import Elements, Meetings
-from glug.grids.voronoi.mesh import Bins
+from glug.grids.voronoi.cut import Bins
 
 REACH = 4.0  # cells around the liquid that have a lattice
 CLEAR = 0.5  # cells around sites of the surface without lattice points
@@ -124,7 +124,7 @@ def lattice_around(surface: Elements, spacing: float) -> np.ndarray:
     points = ((corners + basis) * step).reshape(-1, dim)
     near = around_vertices(x, lower, upper, surface.dx)
     kept = near(points)
-    kept |= surface.inside(points)
+    kept[~kept] = surface.inside(points[~kept])
     points = points[kept]
     return np.ascontiguousarray(points + SHIFT * surface.dx * scattered(points, surface.dx))
 

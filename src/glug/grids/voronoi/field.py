@@ -17,12 +17,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from glug.grids.tetrahedra.mesh import around
 from glug.grids.voronoi import kernels_field as kernels
-from glug.grids.voronoi.mesh import Voronoi
+from glug.grids.voronoi import kernels_sample
+from glug.grids.voronoi.mesh import Located, Voronoi
 
 Interpolation = Literal["refined", "barycentric", "generalised"]
-KINDS = {"refined": kernels.REFINED, "barycentric": kernels.BARYCENTRIC, "generalised": kernels.GENERALISED}
+KINDS = {
+    "refined": kernels_sample.REFINED,
+    "barycentric": kernels_sample.BARYCENTRIC,
+    "generalised": kernels_sample.GENERALISED,
+}
 FITS = 3  # of vectors, each with the gradients of the one before; the first has none
 PASSES = 6  # by which the velocity is continued, each from vertices to sites and back
 
@@ -71,7 +75,7 @@ class VoronoiField:
         sites = len(mesh.cell_position)
         site, found = np.zeros((sites, mesh.dim)), np.zeros(sites, np.bool_)
         gradient = np.zeros((sites, mesh.dim, mesh.dim))
-        vertices_of = around(mesh.meeting, sites)
+        vertices_of = mesh.vertices_of_cells
         hidden = np.zeros(len(vertex), np.bool_) if behind is None else behind.vertices
         linear = wet if behind is None else wet & ~behind.sites
         shape = mesh.faces_at_vertices, mesh.face_normal, mesh.face_position, mesh.vertices, mesh.meeting
@@ -100,26 +104,30 @@ class VoronoiField:
         """The field of other velocities of the same faces."""
         return VoronoiField.of(self.mesh, u, self.used, self.wet, self.interpolation, self.behind)
 
-    @cached_property
+    @property
     def _mesh(self) -> tuple:
         m = self.mesh
-        faces = m.beside, m.face_normal, m.distance, m.face_position, *m.ring, m.vertices, *m.faces_of_cells
-        return m.cell_position, *faces, m.meeting, *around(m.meeting, len(m.cell_position))
+        faces = m.faces_of_cells[1], m.face_normal, m.face_position, *m.ring, m.vertices
+        return m.cell_position, m.outwards[1], *faces, m.meeting, *m.vertices_of_cells
 
-    def __call__(self, points: np.ndarray) -> np.ndarray:
-        """The velocity (n, dim) [m/s] at points (n, dim)."""
+    def __call__(self, points: np.ndarray, where: Located | None = None) -> np.ndarray:
+        """The velocity (n, dim) [m/s] at points (n, dim), which are `where` the mesh locates them."""
         out = np.empty((len(points), self.mesh.dim))
-        field = self.site, self.vertex, self.face, self.known
         points = np.ascontiguousarray(points, np.float64)
-        kernels.sample(points, tuple(self.mesh.bins), self._mesh, field, KINDS[self.interpolation], out)
+        where = self.mesh.locate(points) if where is None else where
+        kernels_sample.sample(points, *where, self._mesh, self._vectors, KINDS[self.interpolation], out)
         return out
 
-    def bounds(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the largest [m/s] of every component in the cells that points are in, (n, dim) each."""
-        low, high = np.empty((len(points), self.mesh.dim)), np.empty((len(points), self.mesh.dim))
-        field = self.site, self.vertex, self.face, self.known
-        points = np.ascontiguousarray(points, np.float64)
-        kernels.bounds(points, tuple(self.mesh.bins), self._mesh, field, low, high)
+    @property
+    def _vectors(self) -> tuple:
+        return self.site, self.vertex, self.face, self.known
+
+    @cached_property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest [m/s] of every component in every cell (cells, dim)."""
+        low, high = np.empty_like(self.site), np.empty_like(self.site)
+        m = self.mesh
+        kernels_sample.bounds(*m.faces_of_cells, *m.vertices_of_cells, self._vectors, low, high)
         return low, high
 
     @cached_property

@@ -1,8 +1,11 @@
-"""Voronoi cells by cutting: a box, cut by the bisectors with the sites around, nearest bins first.
+"""Voronoi cells by cutting: a box, cut by the bisectors with the sites around, those of the nearest bins first.
 
 A cell is kept by its vertices, each the planes that meet there: two in 2D, three in 3D, in order around the vertex
 seen from outside. What a bisector cuts off is a patch of vertices; every step (i, j) around the patch that no other
 vertex of it takes back becomes the new vertex (i, j, plane). (In 2D the patch is a run from plane i to plane j.)
+
+`placed` (n, 3) are the sites in the order of their bins, one box of bins after the other along the last axis, so that
+what is near is near in memory; 2D has z = 0.
 """
 
 import numpy as np
@@ -11,33 +14,33 @@ from glug.jit import kernel, prange
 
 MOST_PLANES, MOST_VERTICES = 160, 192  # of one cell while it is cut
 MOST_NEAR = 1 << 14  # sites in a shell of bins
-RUN = 64  # cells that share scratch memory
+BUCKETS = 64  # of distances by which sites are put in order
+RUN = 128  # cells that share scratch memory
 FULL = -1  # what a cell says that does not fit
 
 
 @kernel(inline=True)
-def meet(plane, i, j, k, out):
-    """out = where planes meet (n . y = offset); i and j only in 2D."""
+def meet(plane, i, j, k, dim):
+    """Where planes meet (n . y = offset); i and j only in 2D."""
     a, b = plane[i], plane[j]
-    if out.shape[0] == 2:
+    if dim == 2:
         det = a[0] * b[1] - a[1] * b[0]
-        out[0] = (a[3] * b[1] - b[3] * a[1]) / det
-        out[1] = (a[0] * b[3] - b[0] * a[3]) / det
-        return
+        return (a[3] * b[1] - b[3] * a[1]) / det, (a[0] * b[3] - b[0] * a[3]) / det, 0.0
     c = plane[k]
     x, y, z = b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]
     det = a[0] * x + a[1] * y + a[2] * z
     u, v, w = c[1] * a[2] - c[2] * a[1], c[2] * a[0] - c[0] * a[2], c[0] * a[1] - c[1] * a[0]
     p, q, r = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-    out[0] = (a[3] * x + b[3] * u + c[3] * p) / det
-    out[1] = (a[3] * y + b[3] * v + c[3] * q) / det
-    out[2] = (a[3] * z + b[3] * w + c[3] * r) / det
+    return (
+        (a[3] * x + b[3] * u + c[3] * p) / det,
+        (a[3] * y + b[3] * v + c[3] * q) / det,
+        (a[3] * z + b[3] * w + c[3] * r) / det,
+    )
 
 
 @kernel(inline=True)
-def begin(site, box, plane, planes_of, place):
+def begin(site, box, dim, plane, planes_of, place):
     """What of a box (lower and upper corner, half of the largest width of a cell) is around a site, seen from it."""
-    dim = site.shape[0]
     plane[: 2 * dim] = 0.0
     for a in range(dim):
         plane[2 * a, a], plane[2 * a, 3] = -1.0, min(site[a] - box[0, a], box[2, a])
@@ -46,7 +49,7 @@ def begin(site, box, plane, planes_of, place):
         order = ((2, 1), (1, 3), (3, 0), (0, 2))  # counter-clockwise: bottom to right, ...
         for v in range(4):
             planes_of[v, 0], planes_of[v, 1] = order[v]
-            meet(plane, planes_of[v, 0], planes_of[v, 1], 0, place[v])
+            place[0, v], place[1, v], place[2, v] = meet(plane, planes_of[v, 0], planes_of[v, 1], 0, dim)
         return 4
     for v in range(8):
         x, y, z = v & 1, (v >> 1) & 1, v >> 2
@@ -54,14 +57,13 @@ def begin(site, box, plane, planes_of, place):
         planes_of[v, 0] = x if even else 2 + y
         planes_of[v, 1] = 2 + y if even else x
         planes_of[v, 2] = 4 + z
-        meet(plane, planes_of[v, 0], planes_of[v, 1], planes_of[v, 2], place[v])
+        place[0, v], place[1, v], place[2, v] = meet(plane, planes_of[v, 0], planes_of[v, 1], planes_of[v, 2], dim)
     return 8
 
 
 @kernel(inline=True)
-def border(planes_of, gone, lost, dim, edge):
+def border(planes_of, gone, lost, dim, edge, taken):
     """edge = the steps (i, j) around the vertices that go, which no other of them takes back; how many."""
-    count = 0
     if dim == 2:
         first, last = -1, -1
         for m in range(lost):
@@ -73,160 +75,215 @@ def border(planes_of, gone, lost, dim, edge):
             first, last = i if starts else first, j if ends else last
         edge[0, 0], edge[0, 1] = first, last
         return 1 if first >= 0 and last >= 0 else 0
+    count = 0
+    taken[0, 0] += 1  # no step leads from a plane to itself: here is the number of this cut
+    now = taken[0, 0]
+    for m in range(lost):
+        i, j, k = planes_of[gone[m], 0], planes_of[gone[m], 1], planes_of[gone[m], 2]
+        taken[i, j], taken[j, k], taken[k, i] = now, now, now
     for m in range(lost):
         for k in range(3):
             i, j = planes_of[gone[m], k], planes_of[gone[m], (k + 1) % 3]
-            alone = True
-            for o in range(lost):
-                for l in range(3):
-                    alone = alone and not (planes_of[gone[o], l] == j and planes_of[gone[o], (l + 1) % 3] == i)
-            if alone:
+            if taken[j, i] != now:
                 edge[count, 0], edge[count, 1] = i, j
                 count += 1
     return count
 
 
 @kernel(inline=True)
-def cut(plane, new, planes_of, place, count, gone, edge):
-    """Cut a cell of `count` vertices by its plane `new`; how many are left, FULL if they do not fit."""
-    dim = place.shape[1]
-    n, lost = plane[new], 0
+def cut(plane, new, dim, planes_of, place, count, scratch):
+    """Cut a cell of `count` vertices by its plane `new`; how many are left, FULL if they do not fit, 0 if all stay."""
+    gone, edge, taken = scratch
+    a, b, c, offset = plane[new, 0], plane[new, 1], plane[new, 2], plane[new, 3]
+    lost = 0
     for v in range(count):
-        along = 0.0
-        for a in range(dim):
-            along += n[a] * place[v, a]
-        if along > n[3]:
-            gone[lost] = v
-            lost += 1
+        gone[lost] = v
+        lost += a * place[0, v] + b * place[1, v] + c * place[2, v] > offset
     if lost == 0 or lost == count:
-        return count
-    edges = border(planes_of, gone, lost, dim, edge)
+        return 0
+    edges = border(planes_of, gone, lost, dim, edge, taken)
     if edges == 0:
-        return count
+        return 0
     for m in range(lost - 1, -1, -1):  # the last vertices move into the gaps
         count -= 1
         v = gone[m]
-        for k in range(dim):
+        for k in range(3):
             planes_of[v, k] = planes_of[count, k]
-            place[v, k] = place[count, k]
-    if count + 2 * edges > place.shape[0]:
+            place[k, v] = place[k, count]
+    if count + 2 * edges > place.shape[1]:
         return FULL
+    if dim == 2:
+        i, j = edge[0]
+        planes_of[count, 0], planes_of[count, 1] = i, new
+        planes_of[count + 1, 0], planes_of[count + 1, 1] = new, j
+        place[0, count], place[1, count], place[2, count] = meet(plane, i, new, 0, dim)
+        place[0, count + 1], place[1, count + 1], place[2, count + 1] = meet(plane, new, j, 0, dim)
+        return count + 2
     for e in range(edges):
-        i, j = edge[e]
-        if dim == 2:
-            planes_of[count, 0], planes_of[count, 1] = i, new
-            meet(plane, i, new, 0, place[count])
-            planes_of[count + 1, 0], planes_of[count + 1, 1] = new, j
-            meet(plane, new, j, 0, place[count + 1])
-            return count + 2
-        planes_of[count, 0], planes_of[count, 1], planes_of[count, 2] = i, j, new
-        meet(plane, i, j, new, place[count])
+        planes_of[count, 0], planes_of[count, 1], planes_of[count, 2] = edge[e, 0], edge[e, 1], new
+        place[0, count], place[1, count], place[2, count] = meet(plane, edge[e, 0], edge[e, 1], new, dim)
         count += 1
     return count
 
 
-@kernel(inline=True)
+@kernel(inline=True, nan=False)
+def most_along(place, count, a, b, c):
+    """The largest n . y of the vertices of a cell."""
+    most = -np.inf
+    for v in range(count):
+        most = max(most, a * place[0, v] + b * place[1, v] + c * place[2, v])
+    return most
+
+
+@kernel(inline=True, nan=False)
 def farthest(place, count):
     """The square of the largest distance of a vertex from the site."""
     most = 0.0
     for v in range(count):
-        size = 0.0
-        for a in range(place.shape[1]):
-            size += place[v, a] * place[v, a]
-        most = max(most, size)
+        most = max(most, place[0, v] ** 2 + place[1, v] ** 2 + place[2, v] ** 2)
     return most
 
 
 @kernel(inline=True)
-def gather(s, sites, bins, middle, inner, outer, reach, near):
-    """near = the sites in shells `inner` to `outer` of bins that may reach the cell, and their squared distances."""
-    start, order, _, shape, _ = bins
-    names, sizes = near
-    count = 0
-    for i in range(max(middle[0] - outer, 0), min(middle[0] + outer, shape[0] - 1) + 1):
-        for j in range(max(middle[1] - outer, 0), min(middle[1] + outer, shape[1] - 1) + 1):
-            flat = max(abs(i - middle[0]), abs(j - middle[1]))
-            for k in range(max(middle[2] - outer, 0), min(middle[2] + outer, shape[2] - 1) + 1):
-                if max(flat, abs(k - middle[2])) < inner:
-                    continue
-                b = (i * shape[1] + j) * shape[2] + k
-                for o in range(start[b], start[b + 1]):
-                    other, size = order[o], 0.0
-                    for a in range(sites.shape[1]):
-                        size += (sites[other, a] - sites[s, a]) ** 2
-                    if other != s and size < 4.0 * reach:
-                        if count == len(names):
-                            return FULL
-                        names[count], sizes[count] = other, size
-                        count += 1
+def gap(x, corner, width, bin):
+    """How far a coordinate is from a bin along its axis."""
+    return max(corner + bin * width - x, x - corner - (bin + 1) * width, 0.0)
+
+
+@kernel(inline=True)
+def seen(site, bins, middle, shell):
+    """The square of the distance within which all sites are in the bins up to a shell."""
+    _, _, corner, shape, width = bins
+    least = np.inf
+    for a in range(3):
+        if middle[a] - shell > 0:
+            least = min(least, site[a] - corner[a] - (middle[a] - shell) * width)
+        if middle[a] + shell < shape[a] - 1:
+            least = min(least, corner[a] + (middle[a] + shell + 1) * width - site[a])
+    return max(least, 0.0) ** 2
+
+
+@kernel(inline=True)
+def collect(site, placed, first, end, most, near, count):
+    """Add those of some places whose squared distance is less than `most`."""
+    names, sizes = near[:2]
+    if count + end - first > len(names):
+        return FULL
+    for p in range(first, end):
+        x, y, z = placed[p, 0] - site[0], placed[p, 1] - site[1], placed[p, 2] - site[2]
+        size = x * x + y * y + z * z
+        names[count], sizes[count] = p, size
+        count += 0.0 < size < most
     return count
 
 
 @kernel(inline=True)
-def take_nearest(near, count):
-    """The place of the nearest site that is left."""
-    sizes, best = near[1], 0
-    for n in range(1, count):
-        if sizes[n] < sizes[best]:
-            best = n
-    return best
+def gather(site, placed, bins, middle, inner, outer, most, near):
+    """near = the places in shells `inner` to `outer` of bins that may reach the cell, and their squared distances."""
+    start, _, corner, shape, width = bins
+    count = 0
+    low, high = max(middle[2] - outer, 0), min(middle[2] + outer, shape[2] - 1)
+    for i in range(max(middle[0] - outer, 0), min(middle[0] + outer, shape[0] - 1) + 1):
+        one = gap(site[0], corner[0], width, i) ** 2
+        for j in range(max(middle[1] - outer, 0), min(middle[1] + outer, shape[1] - 1) + 1):
+            if one + gap(site[1], corner[1], width, j) ** 2 >= most:
+                continue
+            b = (i * shape[1] + j) * shape[2]
+            if max(abs(i - middle[0]), abs(j - middle[1])) >= inner:
+                count = collect(site, placed, start[b + low], start[b + high + 1], most, near, count)
+                if count == FULL:
+                    return FULL
+                continue
+            for k in (middle[2] - outer, middle[2] + outer):
+                if 0 <= k < shape[2] and one + gap(site[2], corner[2], width, k) ** 2 < most:
+                    count = collect(site, placed, start[b + k], start[b + k + 1], most, near, count)
+                    if count == FULL:
+                        return FULL
+    return count
 
 
 @kernel(inline=True)
-def grow(s, sites, bins, box, scratch):
-    """The cell of site s; its vertices and planes are in the scratch memory. Its number of vertices, or FULL."""
-    plane, name, planes_of, place, gone, edge, near = scratch
-    dim, shape = sites.shape[1], bins[3]
-    count, planes = begin(sites[s], box, plane, planes_of, place), 2 * dim
+def put_in_order(near, count):
+    """The numbers of what is near, about the nearest first."""
+    _, sizes, ordered, bucket = near
+    most = 0.0
+    for n in range(count):
+        most = max(most, sizes[n])
+    scale = (BUCKETS - 1) / max(most, 1e-300)
+    bucket[:] = 0
+    for n in range(count):
+        bucket[int(sizes[n] * scale) + 1] += 1
+    for n in range(BUCKETS):
+        bucket[n + 1] += bucket[n]
+    for n in range(count):
+        key = int(sizes[n] * scale)
+        ordered[bucket[key]] = n
+        bucket[key] += 1
+
+
+@kernel(inline=True)
+def grow(at, placed, bins, box, dim, cell, near, scratch):
+    """The cell of the site at a place; its vertices and planes are in the memory `cell`. How many vertices, or FULL."""
+    plane, name, planes_of, place, middle = cell
+    _, order, corner, shape, width = bins
+    site = placed[at]
+    count, planes = begin(site, box, dim, plane, planes_of, place), 2 * dim
     for k in range(planes):
         name[k] = -1 - k
     reach = farthest(place, count)
-    middle = np.zeros(3, np.int64)
-    for a in range(dim):
-        middle[a] = min(max(int((sites[s, a] - bins[2][a]) / bins[4]), 0), shape[a] - 1)
+    for a in range(3):
+        middle[a] = min(max(int((site[a] - corner[a]) / width), 0), shape[a] - 1) if a < dim else 0
     for shell in range(1, max(shape[0], shape[1], shape[2]) + 1):
-        if ((shell - 1) * bins[4]) ** 2 > 4.0 * reach and shell > 1:
+        if shell > 1 and seen(site, bins, middle, shell - 1) >= 4.0 * reach:
             break
-        left = gather(s, sites, bins, middle, shell if shell > 1 else 0, shell, reach, near)
+        left = gather(site, placed, bins, middle, shell if shell > 1 else 0, shell, 4.0 * reach, near)
         if left == FULL:
-            return FULL
-        while left > 0:
-            best = take_nearest(near, left)
-            other, size = near[0][best], near[1][best]
-            left -= 1
-            near[0][best], near[1][best] = near[0][left], near[1][left]
+            return FULL, reach
+        put_in_order(near, left)
+        for m in range(left):
+            n = near[2][m]
+            other, size = near[0][n], near[1][n]
             if size >= 4.0 * reach:
-                break
-            for a in range(dim):
-                plane[planes, a] = sites[other, a] - sites[s, a]
-            plane[planes, 3] = 0.5 * size
-            found = cut(plane, planes, planes_of, place, count, gone, edge)
-            if found == FULL:
-                return FULL
-            changed = False
-            for k in range(dim):
-                changed = changed or planes_of[found - 1, k] == planes
-            if changed:
-                name[planes] = other
+                continue
+            x, y, z = placed[other, 0] - site[0], placed[other, 1] - site[1], placed[other, 2] - site[2]
+            if most_along(place, count, x, y, z) <= 0.5 * size:
+                continue
+            plane[planes, 0], plane[planes, 1], plane[planes, 2], plane[planes, 3] = x, y, z, 0.5 * size
+            found = cut(plane, planes, dim, planes_of, place, count, scratch)
+            if found == FULL or planes + 2 >= plane.shape[0]:
+                return FULL, reach
+            if found > 0:
+                name[planes] = order[other]
                 planes += 1
                 count, reach = found, farthest(place, found)
-                if planes + 1 >= plane.shape[0]:
-                    return FULL
-    return count
+    return count, reach
 
 
 @kernel(parallel=True)
-def cells(sites, bins, box, room, count, around):
-    """around[s] = the sites that meet at every vertex of the cell of s, besides s; negative ones are the box's."""
-    n, dim = sites.shape
+def cells(which, placed, bins, box, count, around, reach):
+    """around[s] = the sites that meet at every vertex of the cell of s, besides s; negative ones are the box's.
+
+    Of the sites at the places `which`; `reach` is the square of the distance of their farthest vertex.
+    """
+    n, (_, room, dim) = len(which), around.shape
     for run in prange((n + RUN - 1) // RUN):
-        plane, name = np.empty((MOST_PLANES, 4)), np.empty(MOST_PLANES, np.int64)
-        planes_of, place = np.empty((MOST_VERTICES, dim), np.int64), np.empty((MOST_VERTICES, dim))
-        gone, edge = np.empty(MOST_VERTICES, np.int64), np.empty((3 * MOST_VERTICES, 2), np.int64)
-        near = np.empty(MOST_NEAR, np.int64), np.empty(MOST_NEAR)
-        scratch = plane, name, planes_of, place, gone, edge, near
-        for s in range(run * RUN, min(n, (run + 1) * RUN)):
-            vertices = grow(s, sites, bins, box, scratch)
+        plane, name = np.zeros((MOST_PLANES, 4)), np.empty(MOST_PLANES, np.int64)
+        planes_of, place = np.empty((MOST_VERTICES, 3), np.int64), np.zeros((3, MOST_VERTICES))
+        cell = plane, name, planes_of, place, np.zeros(3, np.int64)
+        scratch = (
+            np.empty(MOST_VERTICES + 1, np.int64),
+            np.empty((3 * MOST_VERTICES, 2), np.int64),
+            np.zeros((MOST_PLANES, MOST_PLANES), np.int32),
+        )
+        near = (
+            np.empty(MOST_NEAR + 1, np.int64),
+            np.empty(MOST_NEAR + 1),
+            np.empty(MOST_NEAR, np.int64),
+            np.empty(BUCKETS + 1, np.int64),
+        )
+        for m in range(run * RUN, min(n, (run + 1) * RUN)):
+            s = bins[1][which[m]]
+            vertices, reach[s] = grow(which[m], placed, bins, box, dim, cell, near, scratch)
             if vertices > room:
                 vertices = FULL
             count[s] = vertices

@@ -6,6 +6,7 @@ from glug.grids.voronoi.kernels_cells import meet
 from glug.jit import kernel, prange
 
 NONE = -1
+RUN = 128  # cells that share scratch memory
 
 
 @kernel(inline=True)
@@ -36,73 +37,136 @@ def circumcentre(sites, of, out):
         for a in range(dim):
             plane[k, a] = sites[of[k + 1], a] - sites[of[0], a]
             plane[k, 3] += 0.5 * plane[k, a] * plane[k, a]
-    meet(plane, 0, 1, 2, out)
+    found = meet(plane, 0, 1, 2, dim)
     for a in range(dim):
-        out[a] += sites[of[0], a]
+        out[a] = found[a] + sites[of[0], a]
+
+
+@kernel(inline=True)
+def sort_into(s, names, out):
+    """out = site s and others (one that may be before it included), in ascending order."""
+    out[0] = s
+    for k in range(len(names)):
+        name, slot = names[k], k + 1
+        while slot > 0 and out[slot - 1] > name:
+            out[slot] = out[slot - 1]
+            slot -= 1
+        out[slot] = name
+
+
+@kernel(inline=True)
+def before(one, two):
+    """Whether one list of sites comes before another."""
+    for k in range(len(one)):
+        if one[k] != two[k]:
+            return one[k] < two[k]
+    return False
 
 
 @kernel(parallel=True)
 def fill_vertices(sites, count, around, first, meeting, place):
-    """The sites that meet at every vertex, in ascending order, and where it is."""
+    """The sites that meet at every vertex, in ascending order, and where it is.
+
+    Those whose first site is the same are in order too, whatever the order in which its cell has them.
+    """
     dim = sites.shape[1]
     for index in prange(len(count)):
         s = np.int64(index)
-        at = first[s]
+        at, found = first[s], np.empty(dim + 1, np.int32)
         for v in range(count[s]):
             if own(around, s, v):
-                meeting[at, 0] = s
-                for k in range(dim):
-                    name, slot = around[s, v, k], k + 1
-                    while slot > 1 and meeting[at, slot - 1] > name:
-                        meeting[at, slot] = meeting[at, slot - 1]
-                        slot -= 1
-                    meeting[at, slot] = name
-                circumcentre(sites, meeting[at], place[at])
+                sort_into(s, around[s, v], found)
+                slot = at
+                while slot > first[s] and before(found, meeting[slot - 1]):
+                    meeting[slot] = meeting[slot - 1]
+                    slot -= 1
+                meeting[slot] = found
                 at += 1
+        for v in range(first[s], at):
+            circumcentre(sites, meeting[v], place[v])
 
 
 @kernel(inline=True)
-def vertex_of(s, names, first, meeting):
-    """The number of the vertex where s and others meet, NONE if the first of them does not know of it."""
-    dim = names.shape[0]
-    lowest = np.int64(s)
-    for k in range(dim):
-        lowest = min(lowest, np.int64(names[k]))
-    for v in range(first[lowest], first[lowest + 1]):
-        hits = 0
-        for m in range(dim + 1):
-            hit = meeting[v, m] == s
-            for k in range(dim):
-                hit = hit or meeting[v, m] == names[k]
-            hits += hit
-        if hits == dim + 1:
+def vertex_of(sites, first, meeting):
+    """The number of the vertex where sites (in ascending order) meet, NONE if the first of them does not know of it."""
+    if sites[0] < 0:
+        return NONE
+    for v in range(first[sites[0]], first[sites[0] + 1]):
+        k = 1
+        while k < len(sites) and meeting[v, k] == sites[k]:
+            k += 1
+        if k == len(sites):
             return v
     return NONE
 
 
 @kernel(inline=True)
-def ring_of(s, other, count, around, ring):
-    """ring = the vertices of the cell of s that it shares with `other`, in order; how many, 0 if one is the box's."""
-    dim, length = around.shape[2], 0
+def later(s, count, around, found):
+    """The sites after s whose cells touch its own, with the vertices of its cell where they do; how many.
+
+    `found` is names, lengths (0 where the end of the mesh is), those vertices, and the order by names.
+    """
+    names, length, member, order = found
+    total, dim = 0, around.shape[2]
     for v in range(count):
         for k in range(dim):
-            if around[s, v, k] == other:
-                for m in range(dim):
-                    if around[s, v, m] < 0:
-                        return 0
-                if length == len(ring):
-                    return 0
-                ring[length] = v
-                length += 1
-    if dim == 2 or length < 3:
-        return length
-    for place in range(length - 1):  # the next one begins, after `other`, with what this one ends with
+            name, slot = around[s, v, k], 0
+            if name < s:
+                continue
+            while slot < total and names[slot] != name:
+                slot += 1
+            if slot == total:
+                names[slot], length[slot] = name, 0
+                total += 1
+            member[slot, length[slot]] = v
+            length[slot] += 1
+    for v in range(count):
+        for k in range(dim):
+            if around[s, v, k] < 0:
+                for slot in range(total):
+                    for m in range(dim):
+                        length[slot] = 0 if around[s, v, m] == names[slot] else length[slot]
+    for n in range(total):
+        slot = n
+        while slot > 0 and names[order[slot - 1]] > names[n]:
+            order[slot] = order[slot - 1]
+            slot -= 1
+        order[slot] = n
+    return total
+
+
+@kernel(inline=True)
+def memory(room):
+    """Scratch memory for `later`."""
+    names, length, order = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    return names, length, np.empty((room, room), np.int32), order
+
+
+@kernel(parallel=True)
+def count_faces(count, around, faces, corners):
+    """How many faces every site has with later ones, and how many corners these have."""
+    n, room, dim = around.shape
+    for run in prange((n + RUN - 1) // RUN):
+        found = memory(room)
+        for s in range(run * RUN, min(n, (run + 1) * RUN)):
+            faces[s], corners[s] = 0, 0
+            for o in range(later(s, count[s], around, found)):
+                length = found[1][o]
+                if length >= dim:
+                    faces[s] += 1
+                    corners[s] += length
+
+
+@kernel(inline=True)
+def follow(s, other, around, ring):
+    """Put the vertices that the cell of s shares with that of `other` in order around it; whether they close."""
+    for place in range(len(ring) - 1):  # the next one begins, after `other`, with what this one ends with
         v = ring[place]
         k = 0
         while around[s, v, k] != other:
             k += 1
         towards = around[s, v, (k + 2) % 3]
-        for o in range(place + 1, length):
+        for o in range(place + 1, len(ring)):
             w = ring[o]
             m = 0
             while around[s, w, m] != other:
@@ -111,59 +175,51 @@ def ring_of(s, other, count, around, ring):
                 ring[place + 1], ring[o] = ring[o], ring[place + 1]
                 break
         else:
-            return 0
-    return length
-
-
-@kernel(inline=True)
-def later(s, count, around, names):
-    """names = the sites after s whose cells touch its own, in ascending order; how many."""
-    total = 0
-    for v in range(count):
-        for k in range(around.shape[2]):
-            name, known = around[s, v, k], False
-            for o in range(total):
-                known = known or names[o] == name
-            if name > s and not known and total < len(names):
-                slot = total
-                while slot > 0 and names[slot - 1] > name:
-                    names[slot] = names[slot - 1]
-                    slot -= 1
-                names[slot] = name
-                total += 1
-    return total
+            return False
+    return True
 
 
 @kernel(parallel=True)
-def count_faces(count, around, faces, corners):
-    """How many faces every site has with later ones, and how many corners these have."""
-    for index in prange(len(count)):
-        s = np.int64(index)
-        names, ring = np.empty(around.shape[1], np.int64), np.empty(around.shape[1], np.int64)
-        faces[s], corners[s] = 0, 0
-        for o in range(later(s, count[s], around, names)):
-            length = ring_of(s, names[o], count[s], around, ring)
-            if length >= around.shape[2]:
-                faces[s] += 1
-                corners[s] += length
+def fill_beside(count, around, first, beside):
+    """The sites beside every face."""
+    n, room, dim = around.shape
+    for run in prange((n + RUN - 1) // RUN):
+        found = memory(room)
+        for s in range(run * RUN, min(n, (run + 1) * RUN)):
+            f = first[s]
+            for slot in found[3][: later(s, count[s], around, found)]:
+                if found[1][slot] >= dim:
+                    beside[0, f], beside[1, f] = s, found[0][slot]
+                    f += 1
 
 
 @kernel(parallel=True)
-def fill_faces(count, around, vertices, begin, beside, start, corner):
-    """The sites beside every face and its ring of vertices, NONE where the first site of a vertex lacks it."""
+def fill_rings(count, around, vertices, begin, start, corner):
+    """The vertices of every face in order, beginning with the first; NONE where the first site of one lacks it."""
     first, meeting = vertices
-    for index in prange(len(count)):
-        s = np.int64(index)
-        names, ring = np.empty(around.shape[1], np.int64), np.empty(around.shape[1], np.int64)
-        f, at = begin[0][s], begin[1][s]
-        for o in range(later(s, count[s], around, names)):
-            length = ring_of(s, names[o], count[s], around, ring)
-            if length >= around.shape[2]:
-                beside[0, f], beside[1, f], start[f] = s, names[o], at
-                for k in range(length):
-                    corner[at + k] = vertex_of(s, around[s, ring[k]], first, meeting)
+    n, room, dim = around.shape
+    for run in prange((n + RUN - 1) // RUN):
+        found, number, sites = memory(room), np.empty(room, np.int32), np.empty(dim + 1, np.int32)
+        names, length, member, order = found
+        for s in range(run * RUN, min(n, (run + 1) * RUN)):
+            f, at, total = begin[0][s], begin[1][s], later(s, count[s], around, found)
+            for v in range(count[s]):
+                sort_into(s, around[s, v], sites)
+                number[v] = vertex_of(sites, first, meeting)
+            for slot in order[:total]:
+                size = length[slot]
+                if size < dim:
+                    continue
+                start[f] = at
+                ring = member[slot, :size]
+                closed = dim == 2 or follow(s, names[slot], around, ring)
+                least = 0
+                for k in range(1, size):
+                    least = k if number[ring[k]] < number[ring[least]] else least
+                for k in range(size):
+                    corner[at + k] = number[ring[(least + k) % size]] if closed else NONE
                 f += 1
-                at += length
+                at += size
 
 
 @kernel(inline=True)

@@ -15,38 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glug.errors import SolverError
 from glug.grids.covolume import Covolume
-from glug.grids.voronoi import kernels_cells, kernels_mesh
+from glug.grids.tetrahedra.mesh import around
+from glug.grids.voronoi import kernels_mesh, kernels_sample
+from glug.grids.voronoi.cut import Bins, CutCells, ends
 
-ROOM = {2: 32, 3: 96}  # vertices that a cell has room for at first
-MARGIN = 0.5  # of the extent of the sites: as far around them is the box in which cells end
-PER_BIN = 1.5  # sites
+class Located(NamedTuple):
+    """Where points are: in the cell of a site, before a face (one of `faces_of_cells`, negative at the site itself)."""
 
-
-class Bins(NamedTuple):
-    """Points sorted by the boxes of a lattice, as kernels take them; 2D has one layer of boxes."""
-
-    start: np.ndarray
-    order: np.ndarray
-    corner: np.ndarray
-    shape: np.ndarray
-    width: float
-
-    @classmethod
-    def of(cls, points: np.ndarray, per_bin: float = PER_BIN) -> Bins:
-        dim = points.shape[1]
-        corner, extent = points.min(axis=0), np.ptp(points, axis=0)
-        extent = np.maximum(extent, 1e-3 * float(extent.max()) or 1.0)  # flat sets, and single points
-        width = float((np.prod(extent) * per_bin / len(points)) ** (1.0 / dim))
-        width = max(width, float(extent.max()) / 1000.0)
-        shape = np.ones(3, np.int64)
-        shape[:dim] = np.floor(extent / width).astype(np.int64) + 1
-        place = np.minimum(((points - corner) / width).astype(np.int64), shape[:dim] - 1)
-        key = np.ravel_multi_index(tuple(place.T), tuple(shape[:dim]))
-        start = np.zeros(int(np.prod(shape)) + 1, np.int32)
-        np.cumsum(np.bincount(key, minlength=len(start) - 1), out=start[1:])
-        return cls(start, np.argsort(key, kind="stable").astype(np.int32), corner, shape, width)
+    site: np.ndarray
+    place: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -62,22 +40,21 @@ class Voronoi(Covolume):
     @classmethod
     def of(cls, sites: np.ndarray, farthest: float = np.inf) -> Voronoi:
         """The cells of sites (n, dim), of which no two are at the same place; they end `farthest` [m] from them."""
-        sites = np.ascontiguousarray(sites, np.float64)
-        bins = Bins.of(sites)
-        count, around = _cut(sites, bins, farthest)
+        return cls.of_cells(CutCells.of(sites, farthest))
+
+    @classmethod
+    def of_cells(cls, cells: CutCells) -> Voronoi:
+        sites, shape = cells.sites, (cells.count, cells.around)
         total = np.empty(len(sites), np.int64)
-        kernels_mesh.count_vertices(count, around, total)
-        first = _ends(total)
+        kernels_mesh.count_vertices(*shape, total)
+        first = ends(total)
         meeting = np.empty((int(first[-1]), sites.shape[1] + 1), np.int32)
         vertices = np.empty((len(meeting), sites.shape[1]))
-        kernels_mesh.fill_vertices(sites, count, around, first, meeting, vertices)
-        faces, corners = np.empty(len(sites), np.int64), np.empty(len(sites), np.int64)
-        kernels_mesh.count_faces(count, around, faces, corners)
-        begin = _ends(faces), _ends(corners)
-        beside, start = np.empty((2, int(begin[0][-1])), np.int32), np.empty(int(begin[0][-1]) + 1, np.int64)
-        corner = np.empty(int(begin[1][-1]), np.int32)
+        kernels_mesh.fill_vertices(sites, *shape, first, meeting, vertices)
+        first_face, first_corner, beside = cells.faces
+        start, corner = np.empty(beside.shape[1] + 1, np.int64), np.empty(int(first_corner[-1]), np.int32)
         start[-1] = len(corner)
-        kernels_mesh.fill_faces(count, around, (first, meeting), begin, beside, start, corner)
+        kernels_mesh.fill_rings(*shape, (first, meeting), (first_face, first_corner), start, corner)
         middle, normal = np.empty((len(start) - 1, sites.shape[1])), np.empty((len(start) - 1, sites.shape[1]))
         area, distance = np.empty(len(middle)), np.empty(len(middle))
         kernels_mesh.measure_faces(sites, beside, start, corner, vertices, middle, normal, area, distance)
@@ -85,7 +62,7 @@ class Voronoi(Covolume):
         volume = np.maximum(volume, 1e-300)
         return cls(
             sites, volume, beside, middle, normal, area, distance,
-            vertices, meeting, (start, corner), begin[0], bins,
+            vertices, meeting, (start, corner), first_face, cells.bins,
         )  # fmt: skip
 
     @cached_property
@@ -96,21 +73,24 @@ class Voronoi(Covolume):
         kernels_mesh.faces_at_vertices(self.meeting, self.first_face, self.beside, out)
         return out
 
+    @cached_property
+    def vertices_of_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the vertices of every cell begin (cells + 1,), and which they are."""
+        return around(self.meeting, len(self.cell_position))
 
-def _ends(counts: np.ndarray) -> np.ndarray:
-    out = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=out[1:])
-    return out
+    @cached_property
+    def outwards(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of every face of every cell (`faces_of_cells`): the site beyond it, and the vector v to that over half of its
+        square. A point is beyond the face where v . (point - site) > 1."""
+        start, face = self.faces_of_cells
+        other, way = np.empty(len(face), np.int32), np.empty((len(face), self.dim))
+        kernels_sample.outwards(self.cell_position, self.beside, start, face, other, way)
+        return other, way
 
-
-def _cut(sites: np.ndarray, bins: Bins, farthest: float) -> tuple[np.ndarray, np.ndarray]:
-    """The number of vertices of every cell, and the sites around them."""
-    margin = MARGIN * float(np.ptp(sites, axis=0).max())
-    box = np.stack([sites.min(axis=0) - margin, sites.max(axis=0) + margin, np.full(sites.shape[1], farthest)])
-    for room in (ROOM[sites.shape[1]], kernels_cells.MOST_VERTICES):
-        count = np.empty(len(sites), np.int32)
-        around = np.empty((len(sites), room, sites.shape[1]), np.int32)
-        kernels_cells.cells(sites, tuple(bins), box, room, count, around)
-        if (count >= 0).all():
-            return count, around
-    raise SolverError("a Voronoi cell has too many neighbours: its sites are very unevenly spread")
+    def locate(self, points: np.ndarray) -> Located:
+        """The cells that points (n, dim) are in; those after each other should be near each other."""
+        found = Located(np.empty(len(points), np.int32), np.empty(len(points), np.int32))
+        start, (other, way) = self.faces_of_cells[0], self.outwards
+        cells = self.cell_position, start, way, other, self.vertices_of_cells[0]
+        kernels_sample.locate(np.ascontiguousarray(points, np.float64), tuple(self.bins), cells, *found)
+        return found

@@ -17,14 +17,13 @@ from glug.geometry.embedded.cells import EmbeddedCells
 from glug.geometry.embedded.curvature import curvature
 from glug.geometry.embedded.elements import Elements
 from glug.geometry.embedded.sites import Placement, touching
-from glug.geometry.tracking.shore import NEAR, Solids, directions
+from glug.geometry.tracking.shore import NEAR, Solids
 from glug.geometry.tracking.surface import TrackedSurface
 from glug.grids.mesh import Distance
-from glug.grids.voronoi.field import Behind, Interpolation, VoronoiField
-from glug.grids.voronoi.mesh import Voronoi
+from glug.grids.voronoi.field import Interpolation, VoronoiField
 from glug.physics.covolume.projection import SolverName
 from glug.physics.voronoi.flight import given_back, velocities_of_parts
-from glug.physics.voronoi.problem import SurfaceFaces, open_parts
+from glug.physics.voronoi.problem import CellsAshore, SurfaceFaces
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
@@ -61,10 +60,10 @@ class VoronoiLiquid:
     velocity: VoronoiField | Velocity | None = None  # None: at rest
     q: np.ndarray = field(default_factory=lambda: np.zeros(0))  # p dt / rho of the cells, of the last projection
     cells: EmbeddedCells | None = None  # of the last projection
-    opened: np.ndarray = field(default_factory=lambda: np.zeros(0))  # parts of their faces outside solids
     pace: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the surface's parts before their last move
     swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # [m/s] of the surface's vertices, the same
     stats: SolveStats | None = None
+    ashore_cells: CellsAshore | None = None  # of the last cells that were asked for
 
     @property
     def solids(self) -> Solids | None:
@@ -179,42 +178,47 @@ class VoronoiLiquid:
         Those between liquid and air at a surface that faces another have it from their own side.
         """
         assert isinstance(self.velocity, VoronoiField)
-        m = cells.mesh
-        came = self.velocity.carried(m.face_position, -dt)
-        vector = self.velocity(came)
+        m, old, wet = cells.mesh, self.velocity, cells.wet
+        at = np.flatnonzero(wet[m.beside].any(axis=0) & (self.shore_of(cells).opened > 0.0))
+        place, (a, b) = m.face_position[at], m.beside[:, at]
+        came = old.carried(place, -dt)
+        where = old.mesh.locate(came)
+        vector = old(came, where)
         if self.method.compensated:
-            low, high = self.velocity.bounds(came)
-            vector = np.clip(vector + 0.5 * self.lost(cells, vector, dt)(came), low, high)
-        a, b = m.beside
-        first, second = cells.wet[a] & ~cells.wet[b], cells.wet[b] & ~cells.wet[a]
-        element = np.where(first, cells.from_first.element, np.where(second, cells.from_second.element, -1))
+            low, high = old.bounds
+            vector += 0.5 * self.lost(cells, at, vector, dt)(came, where)
+            np.clip(vector, low[where.site], high[where.site], out=vector)
+        first, second = wet[a] & ~wet[b], wet[b] & ~wet[a]
+        element = np.where(first, cells.from_first.element[at], np.where(second, cells.from_second.element[at], -1))
         triangles = self.surface.triangles
         faced = np.append(self.facing()[0][triangles].any(axis=1), False)
-        at = np.flatnonzero(faced[element])
-        if len(at):
-            before = -dt * self.swept[triangles[element[at]]].mean(axis=1)
-            site = m.cell_position[np.where(first, a, b)[at]]
-            vector[at] = self.velocity.one_sided(m.face_position[at] + before, site + before)
+        some = np.flatnonzero(faced[element])
+        if len(some):
+            before = -dt * self.swept[triangles[element[some]]].mean(axis=1)
+            site = m.cell_position[np.where(first, a, b)[some]]
+            vector[some] = old.one_sided(place[some] + before, site + before)
         if len(self.gravity):
             vector = vector + dt * np.asarray(self.gravity, float)
-        return (vector * m.face_normal).sum(axis=1)
+        u = np.zeros(len(m.area))
+        u[at] = (vector * m.face_normal[at]).sum(axis=1)
+        return u
 
-    def lost(self, cells: EmbeddedCells, vector: np.ndarray, dt: float) -> VoronoiField:
-        """What the velocity loses where its values (faces, dim) on new cells are brought back to the old ones.
+    def lost(self, cells: EmbeddedCells, at: np.ndarray, vector: np.ndarray, dt: float) -> VoronoiField:
+        """What the velocity loses where its values on faces `at` (k, dim) of new cells are brought back to the old ones.
 
         A way forth and back loses twice what the way forth does (Dupont and Liu 2003). Faces at the surface lose
         nothing: what is continued beyond it differs by more than that.
         """
         field, m = self.velocity, cells.mesh
         assert isinstance(field, VoronoiField)
-        used = cells.wet[m.beside].any(axis=0) & (open_parts(cells, self.solid) > 0.0)
-        u = np.where(used, (vector * m.face_normal).sum(axis=1), 0.0)
-        there = field_on(m, u, used, cells.wet, self.method.interpolation, self.solid)
+        used, u = np.zeros(len(m.area), np.bool_), np.zeros(len(m.area))
+        used[at], u[at] = True, (vector * m.face_normal[at]).sum(axis=1)
+        there = self.field_on(cells, u, used)
         old = field.mesh
-        at = np.flatnonzero(field.used & field.wet[old.beside].all(axis=0))
-        back = there(field.carried(old.face_position[at], dt))
+        inner = np.flatnonzero(field.used & field.wet[old.beside].all(axis=0))
+        back = there(field.carried(old.face_position[inner], dt))
         missing = np.zeros_like(field.u)
-        missing[at] = field.u[at] - (back * old.face_normal[at]).sum(axis=1)
+        missing[inner] = field.u[inner] - (back * old.face_normal[inner]).sum(axis=1)
         return field.of_faces(missing)
 
     def project(self, cells: EmbeddedCells, u: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -226,7 +230,7 @@ class VoronoiLiquid:
     def solve(self, cells: EmbeddedCells, u: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """The velocities of the faces, free of divergence, and which of them are the liquid's; 0 elsewhere."""
         s = self.surface
-        self.opened = opened = open_parts(cells, self.solid)
+        opened = self.shore_of(cells).opened
         seen = self.method.placement.sites == "surface"
         faces = SurfaceFaces.build(cells, opened, np.zeros_like(u), part_liquid=seen)
         both = faces.both_sides(u)
@@ -248,7 +252,7 @@ class VoronoiLiquid:
         assert isinstance(self.velocity, VoronoiField)
         s = self.surface
         missing = self.pace + gained - velocities_of_parts(s, self.at_surface(self.facing()[0]))
-        change = given_back(s, cells, used, self.opened, missing)
+        change = given_back(s, cells, used, self.shore_of(cells).opened, missing)
         if change.any():
             u = u + change
             self.reconstruct(cells, u, used)
@@ -273,21 +277,15 @@ class VoronoiLiquid:
     def reconstruct(self, cells: EmbeddedCells, u: np.ndarray, used: np.ndarray) -> None:
         """The field of velocities of the faces."""
         self.cells = cells
-        self.velocity = field_on(cells.mesh, u, used, cells.wet, self.method.interpolation, self.solid)
+        self.velocity = self.field_on(cells, u, used)
 
+    def field_on(self, cells: EmbeddedCells, u: np.ndarray, used: np.ndarray) -> VoronoiField:
+        """The field of velocities of the faces of some cells."""
+        behind, how = self.shore_of(cells).behind, self.method.interpolation
+        return VoronoiField.of(cells.mesh, u, used, cells.wet, how, behind)
 
-def field_on(
-    mesh: Voronoi,
-    u: np.ndarray,
-    used: np.ndarray,
-    wet: np.ndarray,
-    interpolation: Interpolation,
-    solid: Distance | None,
-) -> VoronoiField:
-    """The field of velocities of the faces of cells that solids may cut."""
-    if solid is None:
-        return VoronoiField.of(mesh, u, used, wet, interpolation)
-    hidden = solid(mesh.vertices) < 0.0
-    spacing = float(np.median(mesh.distance))
-    behind = Behind(solid(mesh.cell_position) < 0.0, hidden, directions(mesh.vertices[hidden], solid, spacing))
-    return VoronoiField.of(mesh, u, used, wet, interpolation, behind)
+    def shore_of(self, cells: EmbeddedCells) -> CellsAshore:
+        """What solids leave of cells; those of the last ones are kept."""
+        if self.ashore_cells is None or self.ashore_cells.mesh is not cells.mesh:
+            self.ashore_cells = CellsAshore.of(cells.mesh, self.solid)
+        return self.ashore_cells

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from glug.geometry.embedded.cells import EmbeddedCells
+from glug.geometry.tracking.shore import directions
 from glug.grids.covolume import Covolume
 from glug.grids.mesh import Distance
+from glug.grids.voronoi.field import Behind
+from glug.grids.voronoi.mesh import Voronoi
 from glug.physics.covolume.projection import CovolumeProblem, Incidence, SolverName
 from glug.physics.voronoi import kernels
 from glug.solvers.limits import SolveLimits
@@ -91,14 +94,23 @@ class SurfaceFaces:
         return p.project(u, limits, solver)
 
 
-def open_parts(cells: EmbeddedCells, solid: Distance | None) -> np.ndarray:
-    """The part of every face outside solids, whose distance is linear between its vertices and its middle."""
-    m = cells.mesh
-    out = np.ones(len(m.area))
-    if solid is not None:
-        start, corner = m.ring
-        kernels.open_rings(
-            start, corner, m.vertices, m.face_position, m.face_normal, solid(m.vertices), solid(m.face_position), out
-        )
-        out[out < LEAST_OPEN] = 0.0
-    return out
+@dataclass(frozen=True)
+class CellsAshore:
+    """What solids leave of cells."""
+
+    mesh: Voronoi
+    opened: np.ndarray  # the part of every face outside solids, whose distance is linear between vertices and middle
+    behind: Behind | None  # what is in them; None without solids
+
+    @classmethod
+    def of(cls, mesh: Voronoi, solid: Distance | None) -> CellsAshore:
+        opened = np.ones(len(mesh.area))
+        if solid is None:
+            return cls(mesh, opened, None)
+        at_vertices, (start, corner) = solid(mesh.vertices), mesh.ring
+        shape = start, corner, mesh.vertices, mesh.face_position, mesh.face_normal
+        kernels.open_rings(*shape, at_vertices, solid(mesh.face_position), opened)
+        opened[opened < LEAST_OPEN] = 0.0
+        hidden, spacing = at_vertices < 0.0, float(np.median(mesh.distance))
+        outwards = directions(mesh.vertices[hidden], solid, spacing)
+        return cls(mesh, opened, Behind(solid(mesh.cell_position) < 0.0, hidden, outwards))

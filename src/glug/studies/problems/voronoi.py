@@ -19,7 +19,7 @@ from glug.geometry.tracking.shore import DEEP
 from glug.geometry.tracking.surface import TrackedSurface
 from glug.grids.mesh import Distance
 from glug.physics.voronoi.liquid import SURFACE_SITES, Method, VoronoiLiquid
-from glug.physics.voronoi.problem import SurfaceFaces, open_parts
+from glug.physics.voronoi.problem import CellsAshore, SurfaceFaces
 from glug.solvers.limits import SolveLimits
 from glug.studies.validate.surfaces.tracking import ball
 
@@ -44,7 +44,7 @@ def motion_at_rest(points: np.ndarray, open_part: Distance, *, ghosts: bool = Tr
     """The largest velocity that gravity leaves under y = 0.1234 between tilted walls, over g dt; any points do."""
     surface = box_around(0.1234)
     cells = EmbeddedCells.of(surface, Sites(points, np.zeros((0, 2), np.int64)))
-    opened = open_parts(cells, lambda p: -open_part(p))
+    opened = CellsAshore.of(cells.mesh, lambda p: -open_part(p)).opened
     faces = SurfaceFaces.build(cells, opened, np.zeros(len(opened)))
     if not ghosts:
         theta = np.ones_like(faces.problem.theta)

@@ -1,0 +1,268 @@
+"""Kernels of the velocity between the faces of Voronoi cells: which cell points are in, and the velocity there."""
+
+import numpy as np
+
+from glug.jit import kernel, prange
+
+NONE = -1
+RUN = 256  # points that share scratch memory, and are looked for from one to the next
+BEYOND = 1e-12  # of the way to a face: points that are farther out than that are in the next cell
+REFINED, BARYCENTRIC, GENERALISED = 0, 1, 2
+LEAST_HEIGHT = 1e-9  # over a face, of the distance between its sites
+
+
+@kernel(parallel=True)
+def outwards(sites, beside, start, face, other, way):
+    """The sites beside every cell, and the vectors to them by which a point on the face between has the product 1."""
+    dim = sites.shape[1]
+    for s in prange(len(sites)):
+        for o in range(start[s], start[s + 1]):
+            f, size = face[o], 0.0
+            other[o] = beside[1, f] if beside[0, f] == s else beside[0, f]
+            for a in range(dim):
+                way[o, a] = sites[other[o], a] - sites[s, a]
+                size += way[o, a] ** 2
+            for a in range(dim):
+                way[o, a] *= 2.0 / size
+
+
+@kernel(inline=True)
+def leaves(p, s, sites, start, way):
+    """Through which face (its place among those of cells) the ray from site s through p leaves its cell, NONE if p is
+    the site; and the part of the way there that p is at."""
+    lam, place = 0.0, NONE
+    if sites.shape[1] == 2:
+        x, y = p[0] - sites[s, 0], p[1] - sites[s, 1]
+        for o in range(start[s], start[s + 1]):
+            along = way[o, 0] * x + way[o, 1] * y
+            if along > lam:
+                lam, place = along, o
+        return lam, place
+    x, y, z = p[0] - sites[s, 0], p[1] - sites[s, 1], p[2] - sites[s, 2]
+    for o in range(start[s], start[s + 1]):
+        along = way[o, 0] * x + way[o, 1] * y + way[o, 2] * z
+        if along > lam:
+            lam, place = along, o
+    return lam, place
+
+
+@kernel(inline=True)
+def nearest(p, sites, start, order, corner, shape, width):
+    """The site that is nearest to a point."""
+    dim = sites.shape[1]
+    middle = np.zeros(3, np.int64)
+    outside = 0.0
+    for a in range(dim):
+        middle[a] = min(max(int(np.floor((p[a] - corner[a]) / width)), 0), shape[a] - 1)
+        outside = max(outside, corner[a] - p[a], p[a] - corner[a] - shape[a] * width)
+    best, least = -1, np.inf
+    for shell in range(max(shape[0], shape[1], shape[2])):
+        if best >= 0 and max((shell - 1) * width, outside) ** 2 > least:
+            break
+        for i in range(max(middle[0] - shell, 0), min(middle[0] + shell, shape[0] - 1) + 1):
+            for j in range(max(middle[1] - shell, 0), min(middle[1] + shell, shape[1] - 1) + 1):
+                inner = abs(i - middle[0]) < shell and abs(j - middle[1]) < shell
+                for k in range(max(middle[2] - shell, 0), min(middle[2] + shell, shape[2] - 1) + 1):
+                    if inner and abs(k - middle[2]) < shell:
+                        continue
+                    b = (i * shape[1] + j) * shape[2] + k
+                    for o in range(start[b], start[b + 1]):
+                        s, size = order[o], 0.0
+                        for a in range(dim):
+                            size += (sites[s, a] - p[a]) ** 2
+                        if size < least:
+                            best, least = s, size
+    return best
+
+
+@kernel(parallel=True)
+def locate(points, bins, cells, site, place):
+    """The cells that points are in, and the faces that the rays from their sites through them meet first.
+
+    From the cell of the point before, the way leads through the faces that the point is beyond. Cells at the end of the
+    mesh lack some: there, the nearest site is looked for.
+    """
+    begin, order, corner, shape, width = bins
+    sites, start, way, other, corners = cells
+    n, dim = points.shape
+    for run in prange((n + RUN - 1) // RUN):
+        s = NONE
+        for i in range(run * RUN, min(n, (run + 1) * RUN)):
+            lam, at = 2.0, NONE
+            while s >= 0 and lam > 1.0 + BEYOND:
+                faces = start[s + 1] - start[s]
+                if corners[s + 1] - corners[s] != (faces if dim == 2 else 2 * faces - 4):  # Euler: it is not closed
+                    s = NONE
+                    break
+                lam, at = leaves(points[i], s, sites, start, way)
+                if lam > 1.0 + BEYOND:
+                    s = other[at]
+            if s < 0:
+                s = nearest(points[i], sites, begin, order, corner, shape, width)
+                lam, at = leaves(points[i], s, sites, start, way)
+            site[i], place[i] = s, at
+
+
+@kernel(inline=True)
+def on_face(hit, m, p, q, n, part):
+    """part = what the corners p and q of a fan around m contribute at a point of the face."""
+    if hit.shape[0] == 2:
+        size = (p[0] - m[0]) ** 2 + (p[1] - m[1]) ** 2
+        part[0] = ((hit[0] - m[0]) * (p[0] - m[0]) + (hit[1] - m[1]) * (p[1] - m[1])) / max(size, 1e-300)
+        part[1] = 0.0
+        return part[0]
+    x, y, z = p[0] - m[0], p[1] - m[1], p[2] - m[2]
+    u, v, w = q[0] - m[0], q[1] - m[1], q[2] - m[2]
+    r, s, t = hit[0] - m[0], hit[1] - m[1], hit[2] - m[2]
+    size = (y * w - z * v) * n[0] + (z * u - x * w) * n[1] + (x * v - y * u) * n[2]
+    if abs(size) < 1e-300:
+        return -1e300
+    part[0] = ((s * w - t * v) * n[0] + (t * u - r * w) * n[1] + (r * v - s * u) * n[2]) / size
+    part[1] = ((y * t - z * s) * n[0] + (z * r - x * t) * n[1] + (x * s - y * r) * n[2]) / size
+    return min(part[0], part[1])
+
+
+@kernel(inline=True)
+def refined(p, s, place, mesh, field, scratch, out):
+    """Linear between the site, the middle of the face that the ray from it through p meets, and corners of that."""
+    sites, way, of_face, normal, middle, start, corner, vertices = mesh[:8]
+    at_site, at_vertex, at_face = field[:3]
+    hit, part, best = scratch[0], scratch[1], scratch[2]
+    dim, lam = sites.shape[1], 0.0
+    for a in range(dim):
+        out[a] = at_site[s, a]
+        lam += way[place, a] * (p[a] - sites[s, a]) if place >= 0 else 0.0
+    if lam < 1e-12:
+        return
+    face = of_face[place]
+    for a in range(dim):
+        hit[a] = sites[s, a] + (p[a] - sites[s, a]) / lam
+    lam = min(lam, 1.0)
+    last, first, second, score = -1, -1, -1, -1e300
+    for o in range(start[face], start[face + 1]):
+        last = corner[o] if corner[o] >= 0 else last
+    for o in range(start[face], start[face + 1]):
+        v = corner[o]
+        if v < 0:
+            continue
+        found = on_face(hit[:dim], middle[face], vertices[v], vertices[last], normal[face], part)
+        if found > score:
+            score, first, second = found, v, last
+            best[0], best[1] = part[0], part[1]
+        last = v
+    b0, b1 = min(max(best[0], 0.0), 1.0), min(max(best[1], 0.0), 1.0)
+    size = max(b0 + b1, 1.0)
+    b0, b1 = b0 / size, b1 / size
+    for a in range(dim):
+        on = (1.0 - b0 - b1) * at_face[face, a] + b0 * at_vertex[first, a] + b1 * at_vertex[second, a]
+        out[a] += lam * (on - at_site[s, a])
+
+
+@kernel(inline=True)
+def barycentric(p, s, mesh, field, scratch, out):
+    """Linear between the sites of the simplex around p: of those that meet at a vertex of the cell of s."""
+    sites, meeting, at_start, at_vertices = mesh[0], mesh[8], mesh[9], mesh[10]
+    at_site, r, w, best = field[0], scratch[0], scratch[1], scratch[2]
+    dim, chosen, score = sites.shape[1], -1, -1e300
+    e = np.zeros((3, 3))
+    for o in range(at_start[s], at_start[s + 1]):
+        v = at_vertices[o]
+        for a in range(dim):
+            r[a] = p[a] - sites[meeting[v, 0], a]
+            for k in range(dim):
+                e[k, a] = sites[meeting[v, k + 1], a] - sites[meeting[v, 0], a]
+        if dim == 2:
+            det = e[0, 0] * e[1, 1] - e[0, 1] * e[1, 0]
+            w[1], w[2] = (r[0] * e[1, 1] - r[1] * e[1, 0]) / det, (e[0, 0] * r[1] - e[0, 1] * r[0]) / det
+            w[0] = 1.0 - w[1] - w[2]
+            least = min(w[0], w[1], w[2])
+        else:
+            det = volume(e[0], e[1], e[2])
+            w[1], w[2] = volume(r, e[1], e[2]) / det, volume(e[0], r, e[2]) / det
+            w[3] = volume(e[0], e[1], r) / det
+            w[0] = 1.0 - w[1] - w[2] - w[3]
+            least = min(w[0], w[1], w[2], w[3])
+        if least > score:
+            score, chosen = least, v
+            best[:] = w
+    for a in range(dim):
+        out[a] = at_site[s, a] if chosen < 0 else 0.0
+    if chosen < 0:
+        return
+    total = 0.0
+    for k in range(dim + 1):
+        best[k] = max(best[k], 0.0)
+        total += best[k]
+    for k in range(dim + 1):
+        for a in range(dim):
+            out[a] += best[k] / total * at_site[meeting[chosen, k], a]
+
+
+@kernel(inline=True)
+def volume(a, b, c):
+    return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+
+
+@kernel(inline=True)
+def generalised(p, s, mesh, field, scratch, out):
+    """Warren's (1996) coordinates of p in the cell of s: of every vertex, over its heights above the faces there."""
+    sites, meeting, at_start, at_vertices = mesh[0], mesh[8], mesh[9], mesh[10]
+    at_vertex, known = field[1], field[3]
+    dim, total = sites.shape[1], 0.0
+    e = np.zeros((3, 3))
+    for a in range(dim):
+        out[a] = 0.0
+    for o in range(at_start[s], at_start[s + 1]):
+        v, k, weight = at_vertices[o], 0, 1.0
+        for m in range(dim + 1):
+            other = meeting[v, m]
+            if other == s:
+                continue
+            size, along = 0.0, 0.0
+            for a in range(dim):
+                e[k, a] = sites[other, a] - sites[s, a]
+                size += e[k, a] ** 2
+                along += e[k, a] * (p[a] - sites[s, a])
+            size = np.sqrt(size)
+            weight /= max(0.5 - along / size**2, LEAST_HEIGHT) * size
+            for a in range(dim):
+                e[k, a] /= size
+            k += 1
+        weight *= abs(e[0, 0] * e[1, 1] - e[0, 1] * e[1, 0] if dim == 2 else volume(e[0], e[1], e[2]))
+        if known[v]:
+            total += weight
+            for a in range(dim):
+                out[a] += weight * at_vertex[v, a]
+    for a in range(dim):
+        out[a] = out[a] / total if total > 0.0 else field[0][s, a]
+
+
+@kernel(parallel=True)
+def sample(points, site, place, mesh, field, kind, out):
+    """The velocity at points in cells, by one of the three ways to go from faces to points."""
+    count = len(points)
+    for run in prange((count + RUN - 1) // RUN):
+        scratch = np.zeros((3, 4))
+        for i in range(run * RUN, min(count, (run + 1) * RUN)):
+            if kind == REFINED:
+                refined(points[i], site[i], place[i], mesh, field, scratch, out[i])
+            elif kind == BARYCENTRIC:
+                barycentric(points[i], site[i], mesh, field, scratch, out[i])
+            else:
+                generalised(points[i], site[i], mesh, field, scratch, out[i])
+
+
+@kernel(parallel=True)
+def bounds(of_start, of_face, at_start, at_vertices, field, low, high):
+    """The least and the largest of every component that a cell has: its site, faces and vertices."""
+    at_site, at_vertex, at_face, known = field
+    for s in prange(len(at_site)):
+        for a in range(at_site.shape[1]):
+            least = most = at_site[s, a]
+            for o in range(of_start[s], of_start[s + 1]):
+                least, most = min(least, at_face[of_face[o], a]), max(most, at_face[of_face[o], a])
+            for o in range(at_start[s], at_start[s + 1]):
+                v = at_vertices[o]
+                if known[v]:
+                    least, most = min(least, at_vertex[v, a]), max(most, at_vertex[v, a])
+            low[s, a], high[s, a] = least, most
