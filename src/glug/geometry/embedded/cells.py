@@ -71,8 +71,7 @@ class EmbeddedCells:
 
 def sheets(surface: Elements, cells: CutCells, wet: np.ndarray) -> np.ndarray:
     """Places (n, dim) in liquid that lies between two sites in the air whose cells have a face."""
-    _, _, beside = cells.faces
-    one, two = (cells.sites[side] for side in beside[:, ~wet[beside].any(axis=0)])
+    one, two = (cells.sites[side] for side in cells.pairs(wet))
     first = surface.meetings(one, two)
     at = np.flatnonzero(first.element >= 0)
     one, two, first = one[at], two[at], first.time[at]

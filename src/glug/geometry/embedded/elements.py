@@ -54,6 +54,12 @@ class Elements:
         return self._binned(self.vertices.shape[1])
 
     @cached_property
+    def frames(self) -> np.ndarray:
+        out = np.empty((len(self.triangles), 4 if self.vertices.shape[1] == 2 else 12))
+        kernels.frames(self.vertices, self.triangles, out)
+        return out
+
+    @cached_property
     def columns(self) -> tuple:
         return self._binned(self.vertices.shape[1] - 1)
 
@@ -71,7 +77,7 @@ class Elements:
         if len(self.triangles) == 0:
             return Meetings(np.full(n, np.inf), np.full(n, -1, np.int32), parts)
         segments = np.ascontiguousarray(begin), np.ascontiguousarray(end), skip, np.ascontiguousarray(wanted)
-        kernels.first_meetings(self.vertices, self.triangles, self.bins, *segments, time, element, parts)
+        kernels.first_meetings(self.frames, self.triangles, self.bins, *segments, time, element, parts)
         return Meetings(time, element, parts)
 
     def parts_of(self, element: np.ndarray) -> np.ndarray:

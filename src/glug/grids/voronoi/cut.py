@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from glug.errors import SolverError
 from glug.geometry.embedded.kernels import crowded
 from glug.grids.voronoi import kernels_cells, kernels_mesh
 
-ROOM = {2: 32, 3: 96}  # vertices that a cell has room for at first
+ROOM = {2: 32, 3: 64}  # vertices that a cell has room for at first
 MARGIN = 0.5  # of the extent of the sites: as far around them is the box in which cells end
 PER_BIN = 1.5  # sites
 
@@ -49,8 +48,7 @@ class CutCells:
     sites: np.ndarray  # (n, dim) [m]
     bins: Bins
     farthest: float  # [m] from their sites cells end
-    count: np.ndarray  # of vertices (n,)
-    around: np.ndarray  # (n, room, dim): the sites that meet there, besides its own; negative where the cells end
+    shape: tuple[np.ndarray, ...]  # as `kernels_cells.cells` leaves it
     reach: np.ndarray  # (n,): the square of the distance of the farthest vertex
 
     @classmethod
@@ -58,55 +56,53 @@ class CutCells:
         """No two sites are at the same place."""
         sites = np.ascontiguousarray(sites, np.float64)
         n, dim = sites.shape
-        room = np.empty(n, np.int32), np.empty((n, ROOM[dim], dim), np.int32), np.empty(n)
-        found = cls(sites, Bins.of(sites), farthest, *room)
+        found = cls(sites, Bins.of(sites), farthest, room_for(n, dim, ROOM[dim]), np.empty(n))
         return found.cut(np.arange(n))
 
     def cut(self, places: np.ndarray) -> CutCells:
         """Cut the cells at some places of the bins."""
-        dim, corner = self.sites.shape[1], np.zeros(3)
-        corner[:dim] = self.bins.corner
+        (n, dim), corner, placed = self.sites.shape, np.zeros(3), np.zeros((len(self.sites), 3))
+        corner[:dim], placed[:, :dim] = self.bins.corner, self.sites[self.bins.order]
         margin = MARGIN * float(np.ptp(self.sites, axis=0).max())
         lower, upper = self.sites.min(axis=0) - margin, self.sites.max(axis=0) + margin
         box = np.stack([lower, upper, np.full(dim, self.farthest)])
-        placed = np.zeros((len(self.sites), 3))
-        placed[:, :dim] = self.sites[self.bins.order]
-        given = placed, tuple(self.bins._replace(corner=corner)), box
-        kernels_cells.cells(places, *given, self.count, self.around, self.reach)
-        full = np.flatnonzero(self.count[self.bins.order[places]] < 0)
+        kernels_cells.cells(places, placed, tuple(self.bins._replace(corner=corner)), box, self.shape, self.reach)
+        full = np.flatnonzero(self.shape[0][self.bins.order[places]] < 0)
         if len(full) == 0:
             return self
-        if self.around.shape[1] == kernels_cells.MOST_VERTICES:
+        room = self.shape[3].shape[1]
+        if room == kernels_cells.MOST_VERTICES:
             raise SolverError("a Voronoi cell has too many neighbours: its sites are very unevenly spread")
-        more = ((0, 0), (0, kernels_cells.MOST_VERTICES - self.around.shape[1]), (0, 0))
-        return replace(self, around=np.pad(self.around, more)).cut(places[full])
+        wider = room_for(n, dim, kernels_cells.MOST_VERTICES)
+        for old, new in zip(self.shape, wider):
+            new[tuple(slice(size) for size in old.shape)] = old
+        return replace(self, shape=wider).cut(places[full])
 
     def with_sites(self, more: np.ndarray) -> CutCells:
         """The cells with some sites (k, dim) after the others."""
         nobody, near = np.full((len(self.sites), 2), -1), np.empty(len(self.sites), np.bool_)
         crowded(more, tuple(Bins.of(more)), self.sites, 2.0 * np.sqrt(self.reach), nobody, near)
         sites = np.concatenate([self.sites, more])
-        room = (np.concatenate([a, np.empty((len(more), *a.shape[1:]), a.dtype)]) for a in self._of_cells)
-        found = CutCells(sites, Bins.of(sites), self.farthest, *room)
+        *shape, reach = (
+            np.concatenate([a, np.empty((len(more), *a.shape[1:]), a.dtype)]) for a in (*self.shape, self.reach)
+        )
+        found = CutCells(sites, Bins.of(sites), self.farthest, tuple(shape), reach)
         anew = np.append(near, np.ones(len(more), np.bool_))
         return found.cut(np.flatnonzero(anew[found.bins.order]))
 
-    @property
-    def _of_cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.count, self.around, self.reach
+    def pairs(self, marked: np.ndarray) -> np.ndarray:
+        """The sites (2, k) of which neither is `marked` (n,) whose cells have a face, in order."""
+        others = np.empty_like(self.shape[2])
+        kernels_mesh.later_unmarked(self.shape, marked, others)
+        first, slot = np.nonzero(others >= 0)
+        return np.stack([first, others[first, slot]])
 
-    @cached_property
-    def faces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where the faces of every site with later ones begin, and their corners (sites + 1); the sites beside them.
 
-        Those that reach the end of the mesh are left out.
-        """
-        faces, corners = np.empty(len(self.sites), np.int64), np.empty(len(self.sites), np.int64)
-        kernels_mesh.count_faces(self.count, self.around, faces, corners)
-        first, corner = ends(faces), ends(corners)
-        beside = np.empty((2, int(first[-1])), np.int32)
-        kernels_mesh.fill_beside(self.count, self.around, first, beside)
-        return first, corner, beside
+def room_for(n: int, dim: int, vertices: int) -> tuple[np.ndarray, ...]:
+    """Memory for cells of so many vertices; in space one with f faces has 2 f - 4."""
+    faces = vertices if dim == 2 else vertices // 2 + 2
+    count, degree = np.empty(n, np.int32), np.empty(n, np.int32)
+    return count, degree, np.empty((n, faces), np.int32), np.empty((n, vertices, dim), np.uint8)
 
 
 def ends(counts: np.ndarray) -> np.ndarray:

@@ -149,7 +149,10 @@ class VoronoiField:
 
     def carried(self, points: np.ndarray, dt: float) -> np.ndarray:
         """Points after dt [s], by Ralston's method of third order; backwards where dt is negative."""
-        k1 = self(points)
-        k2 = self(points + 0.5 * dt * k1)
-        k3 = self(points + 0.75 * dt * k2)
+        where = self.mesh.locate(points)
+        k1 = self(points, where)
+        half = points + 0.5 * dt * k1
+        k2 = self(half, self.mesh.locate(half, where))
+        most = points + 0.75 * dt * k2
+        k3 = self(most, self.mesh.locate(most, where))
         return points + dt / 9.0 * (2.0 * k1 + 3.0 * k2 + 4.0 * k3)

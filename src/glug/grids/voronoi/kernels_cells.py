@@ -259,17 +259,48 @@ def grow(at, placed, bins, box, dim, cell, near, scratch):
     return count, reach
 
 
-@kernel(parallel=True)
-def cells(which, placed, bins, box, count, around, reach):
-    """around[s] = the sites that meet at every vertex of the cell of s, besides s; negative ones are the box's.
+@kernel(inline=True)
+def keep(s, count, dim, cell, slots, names, around):
+    """names[s] = the sites beside the cell of s, in ascending order; around[s] = which of these meet at its vertices."""
+    _, name, planes_of = cell[:3]
+    slot_of, order = slots
+    for v in range(count):
+        for k in range(dim):
+            slot_of[planes_of[v, k]] = FULL
+    total = 0
+    for v in range(count):
+        for k in range(dim):
+            p = planes_of[v, k]
+            if slot_of[p] != FULL:
+                continue
+            slot_of[p], at = 0, total
+            while at > 0 and name[order[at - 1]] > name[p]:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = p
+            total += 1
+    for at in range(total):
+        slot_of[order[at]], names[s, at] = at, name[order[at]]
+    for v in range(count):
+        for k in range(dim):
+            around[s, v, k] = slot_of[planes_of[v, k]]
+    return total
 
-    Of the sites at the places `which`; `reach` is the square of the distance of their farthest vertex.
+
+@kernel(parallel=True)
+def cells(which, placed, bins, box, shape, reach):
+    """The cells of the sites at the places `which`: how many vertices (FULL: more than there is room for) and sites
+    beside them there are; these sites, negative ones the box's; and which of them meet at the vertices.
+
+    `reach` is the square of the distance of their farthest vertex.
     """
+    count, degree, names, around = shape
     n, (_, room, dim) = len(which), around.shape
     for run in prange((n + RUN - 1) // RUN):
         plane, name = np.zeros((MOST_PLANES, 4)), np.empty(MOST_PLANES, np.int64)
         planes_of, place = np.empty((MOST_VERTICES, 3), np.int64), np.zeros((3, MOST_VERTICES))
         cell = plane, name, planes_of, place, np.zeros(3, np.int64)
+        slots = np.empty(MOST_PLANES, np.int64), np.empty(MOST_PLANES, np.int64)
         scratch = (
             np.empty(MOST_VERTICES + 1, np.int64),
             np.empty((3 * MOST_VERTICES, 2), np.int64),
@@ -283,10 +314,7 @@ def cells(which, placed, bins, box, count, around, reach):
         )
         for m in range(run * RUN, min(n, (run + 1) * RUN)):
             s = bins[1][which[m]]
-            vertices, reach[s] = grow(which[m], placed, bins, box, dim, cell, near, scratch)
-            if vertices > room:
-                vertices = FULL
-            count[s] = vertices
-            for v in range(max(vertices, 0)):
-                for k in range(dim):
-                    around[s, v, k] = name[planes_of[v, k]]
+            count[s], reach[s] = grow(which[m], placed, bins, box, dim, cell, near, scratch)
+            if count[s] > room:
+                count[s] = FULL
+            degree[s] = keep(s, count[s], dim, cell, slots, names, around)

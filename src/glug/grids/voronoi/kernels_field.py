@@ -38,28 +38,34 @@ def fit_vertices(mesh, u, used, gradient, vector, known):
     for run in prange((vertices + RUN - 1) // RUN):
         s, r, out, slope = np.empty(6), np.empty(3), np.empty(3), np.empty((3, 3))
         for v in range(run * RUN, min(vertices, (run + 1) * RUN)):
-            s[:], r[:], out[:], slope[:] = 0.0, 0.0, 0.0, 0.0
+            count = 0
+            for k in range(faces_at.shape[1]):
+                count += faces_at[v, k] >= 0 and used[faces_at[v, k]]
+            known[v] = False
+            for a in range(dim):
+                vector[v, a] = 0.0
+            if count < dim:
+                continue
+            s[:], r[:], slope[:] = 0.0, 0.0, 0.0
             for k in range(dim + 1):
                 for a in range(dim):
                     for b in range(dim):
-                        slope[a, b] += gradient[meeting[v, k], a, b] / (dim + 1)
-            count = 0
+                        slope[a, b] += gradient[meeting[v, k], a, b]
             for k in range(faces_at.shape[1]):
                 f = faces_at[v, k]
                 if f < 0 or not used[f]:
                     continue
-                count += 1
-                along = u[f]
+                along = 0.0
                 for a in range(dim):
                     for b in range(dim):
-                        along -= normal[f, a] * slope[a, b] * (position[f, b] - place[v, b])
+                        along += normal[f, a] * slope[a, b] * (position[f, b] - place[v, b])
+                along = u[f] - along / (dim + 1)
                 for a in range(dim):
                     r[a] += normal[f, a] * along
                     s[a] += normal[f, a] * normal[f, a]
                     if dim == 3 or a == 0:
                         s[3 + a] += normal[f, a] * normal[f, (a + 1) % dim]
-            spread = (count / dim) ** dim if count > 0 else 1.0
-            known[v] = solve_symmetric(s, r, dim, out) > RANK * spread
+            known[v] = solve_symmetric(s, r, dim, out) > RANK * (count / dim) ** dim
             for a in range(dim):
                 vector[v, a] = out[a] if known[v] else 0.0
 
@@ -74,35 +80,45 @@ def fit_sites(start, members, place, at_vertex, known, sites, wet, vector, gradi
     for run in prange((cells + RUN - 1) // RUN):
         s, out, r, mean, middle, e = np.empty(6), np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
         for c in range(run * RUN, min(cells, (run + 1) * RUN)):
-            s[:], r[:], mean[:], middle[:], e[:] = 0.0, 0.0, 0.0, 0.0, 0.0
-            count, size = 0, 0.0
+            s[:], r[:], mean[:], middle[:] = 0.0, 0.0, 0.0, 0.0
+            count = 0
             for o in range(start[c], start[c + 1]):
-                if known[members[o]]:
-                    count += 1
-                    for a in range(dim):
-                        mean[a] += at_vertex[members[o], a]
-                        middle[a] += place[members[o], a]
+                v = members[o]
+                if not known[v]:
+                    continue
+                count += 1
+                for a in range(dim):
+                    mean[a] += at_vertex[v, a]
+                if not wet[c]:
+                    continue
+                for a in range(dim):
+                    e[a] = place[v, a] - sites[c, a]
+                    middle[a] += e[a]
+                for a in range(dim):
+                    s[a] += e[a] * e[a]
+                    if dim == 3 or a == 0:
+                        s[3 + a] += e[a] * e[(a + 1) % dim]
+                    for b in range(dim):
+                        r[b, a] += e[a] * at_vertex[v, b]
             found[c] = count > 0
+            size = 0.0
             for a in range(dim):
                 mean[a] /= max(count, 1)
                 middle[a] /= max(count, 1)
-            for o in range(start[c], start[c + 1]):
-                if known[members[o]]:
-                    for a in range(dim):
-                        e[a] = place[members[o], a] - middle[a]
-                        size += e[a] * e[a]
-                    for a in range(dim):
-                        s[a] += e[a] * e[a]
-                        if dim == 3 or a == 0:
-                            s[3 + a] += e[a] * e[(a + 1) % dim]
-                        for b in range(dim):
-                            r[b, a] += e[a] * (at_vertex[members[o], b] - mean[b])
+            for a in range(dim):
+                s[a] -= count * middle[a] * middle[a]
+                size += s[a]
+                if dim == 3 or a == 0:
+                    s[3 + a] -= count * middle[a] * middle[(a + 1) % dim]
             for b in range(dim):
                 vector[c, b] = mean[b]
-                steep = solve_symmetric(s, r[b], dim, out) > RANK * (size / dim) ** dim and count > dim and wet[c]
+                for a in range(dim):
+                    r[b, a] -= count * middle[a] * mean[b]
+                steep = count > dim and wet[c]
+                steep = steep and solve_symmetric(s, r[b], dim, out) > RANK * (size / dim) ** dim
                 for a in range(dim):
                     gradient[c, b, a] = out[a] if steep else 0.0
-                    vector[c, b] += gradient[c, b, a] * (sites[c, a] - middle[a])
+                    vector[c, b] -= gradient[c, b, a] * middle[a]
 
 
 @kernel(parallel=True)

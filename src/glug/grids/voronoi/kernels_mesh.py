@@ -1,4 +1,8 @@
-"""What cells share: vertices, each where the cells of dim + 1 sites meet, and faces, each a ring of vertices."""
+"""What cells share: vertices, each where the cells of dim + 1 sites meet, and faces, each a ring of vertices.
+
+Cells are given as `kernels_cells.cells` leaves them: how many vertices and sites beside it a cell has, these sites in
+ascending order (those of the end of the mesh first, negative), and which of them meet at its vertices.
+"""
 
 import numpy as np
 
@@ -10,21 +14,31 @@ RUN = 128  # cells that share scratch memory
 
 
 @kernel(inline=True)
-def own(around, s, v):
+def place_of_later(s, degree, names):
+    """Where the sites after s begin among those beside its cell."""
+    at = degree[s]
+    while at > 0 and names[s, at - 1] > s:
+        at -= 1
+    return at
+
+
+@kernel(inline=True)
+def own(around, s, v, later):
     """Whether site s is the first of those that meet at vertex v of its cell, and none of them is the box's."""
-    lowest = around[s, v, 0]
+    least = around[s, v, 0]
     for k in range(1, around.shape[2]):
-        lowest = min(lowest, around[s, v, k])
-    return lowest > s
+        least = min(least, around[s, v, k])
+    return least >= later
 
 
 @kernel(parallel=True)
-def count_vertices(count, around, found):
+def count_vertices(cells, found):
+    count, degree, names, around = cells
     for index in prange(len(count)):
         s = np.int64(index)
-        total = 0
+        later, total = place_of_later(s, degree, names), 0
         for v in range(count[s]):
-            total += own(around, s, v)
+            total += own(around, s, v, later)
         found[s] = total
 
 
@@ -43,11 +57,11 @@ def circumcentre(sites, of, out):
 
 
 @kernel(inline=True)
-def sort_into(s, names, out):
-    """out = site s and others (one that may be before it included), in ascending order."""
+def sort_into(s, v, names, around, out):
+    """out = the sites that meet at vertex v of the cell of s, in ascending order."""
     out[0] = s
-    for k in range(len(names)):
-        name, slot = names[k], k + 1
+    for k in range(around.shape[2]):
+        name, slot = names[s, around[s, v, k]], k + 1
         while slot > 0 and out[slot - 1] > name:
             out[slot] = out[slot - 1]
             slot -= 1
@@ -64,26 +78,28 @@ def before(one, two):
 
 
 @kernel(parallel=True)
-def fill_vertices(sites, count, around, first, meeting, place):
+def fill_vertices(sites, cells, first, meeting, place):
     """The sites that meet at every vertex, in ascending order, and where it is.
 
     Those whose first site is the same are in order too, whatever the order in which its cell has them.
     """
-    dim = sites.shape[1]
-    for index in prange(len(count)):
-        s = np.int64(index)
-        at, found = first[s], np.empty(dim + 1, np.int32)
-        for v in range(count[s]):
-            if own(around, s, v):
-                sort_into(s, around[s, v], found)
-                slot = at
-                while slot > first[s] and before(found, meeting[slot - 1]):
-                    meeting[slot] = meeting[slot - 1]
-                    slot -= 1
-                meeting[slot] = found
-                at += 1
-        for v in range(first[s], at):
-            circumcentre(sites, meeting[v], place[v])
+    count, degree, names, around = cells
+    n, dim = sites.shape
+    for run in prange((n + RUN - 1) // RUN):
+        found = np.empty(dim + 1, np.int32)
+        for s in range(run * RUN, min(n, (run + 1) * RUN)):
+            at, later = first[s], place_of_later(s, degree, names)
+            for v in range(count[s]):
+                if own(around, s, v, later):
+                    sort_into(s, v, names, around, found)
+                    slot = at
+                    while slot > first[s] and before(found, meeting[slot - 1]):
+                        meeting[slot] = meeting[slot - 1]
+                        slot -= 1
+                    meeting[slot] = found
+                    at += 1
+            for v in range(first[s], at):
+                circumcentre(sites, meeting[v], place[v])
 
 
 @kernel(inline=True)
@@ -101,75 +117,81 @@ def vertex_of(sites, first, meeting):
 
 
 @kernel(inline=True)
-def later(s, count, around, found):
-    """The sites after s whose cells touch its own, with the vertices of its cell where they do; how many.
+def corners_of(s, cells, length, member):
+    """How many vertices the cell of s shares with every other; 0 where the end of the mesh is beside them; and which.
 
-    `found` is names, lengths (0 where the end of the mesh is), those vertices, and the order by names.
+    `member` has them from the first vertex of the cell to the last.
     """
-    names, length, member, order = found
-    total, dim = 0, around.shape[2]
-    for v in range(count):
-        for k in range(dim):
-            name, slot = around[s, v, k], 0
-            if name < s:
-                continue
-            while slot < total and names[slot] != name:
-                slot += 1
-            if slot == total:
-                names[slot], length[slot] = name, 0
-                total += 1
+    count, degree, names, around = cells
+    length[: degree[s]] = 0
+    ends = 0
+    while ends < degree[s] and names[s, ends] < 0:
+        ends += 1
+    for v in range(count[s]):
+        for k in range(around.shape[2]):
+            slot = around[s, v, k]
             member[slot, length[slot]] = v
             length[slot] += 1
-    for v in range(count):
-        for k in range(dim):
-            if around[s, v, k] < 0:
-                for slot in range(total):
-                    for m in range(dim):
-                        length[slot] = 0 if around[s, v, m] == names[slot] else length[slot]
-    for n in range(total):
-        slot = n
-        while slot > 0 and names[order[slot - 1]] > names[n]:
-            order[slot] = order[slot - 1]
-            slot -= 1
-        order[slot] = n
-    return total
+    for slot in range(ends):
+        for o in range(length[slot]):
+            for k in range(around.shape[2]):
+                length[around[s, member[slot, o], k]] *= around[s, member[slot, o], k] < ends
 
 
 @kernel(inline=True)
-def memory(room):
-    """Scratch memory for `later`."""
-    names, length, order = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    return names, length, np.empty((room, room), np.int32), order
+def memory(cells):
+    """Scratch memory for `corners_of`."""
+    room = cells[2].shape[1]
+    return np.empty(room, np.int32), np.empty((room, cells[3].shape[1]), np.int32)
 
 
 @kernel(parallel=True)
-def count_faces(count, around, faces, corners):
+def count_faces(cells, faces, corners):
     """How many faces every site has with later ones, and how many corners these have."""
-    n, room, dim = around.shape
+    _, degree, names, around = cells
+    n, dim = len(names), around.shape[2]
     for run in prange((n + RUN - 1) // RUN):
-        found = memory(room)
+        length, member = memory(cells)
         for s in range(run * RUN, min(n, (run + 1) * RUN)):
+            corners_of(s, cells, length, member)
             faces[s], corners[s] = 0, 0
-            for o in range(later(s, count[s], around, found)):
-                length = found[1][o]
-                if length >= dim:
+            for slot in range(place_of_later(s, degree, names), degree[s]):
+                if length[slot] >= dim:
                     faces[s] += 1
-                    corners[s] += length
+                    corners[s] += length[slot]
+
+
+@kernel(parallel=True)
+def later_unmarked(cells, marked, others):
+    """others[s] = the later sites with which site s has a face, NONE after them, where neither is marked."""
+    _, degree, names, around = cells
+    n, dim = len(names), around.shape[2]
+    for run in prange((n + RUN - 1) // RUN):
+        length, member = memory(cells)
+        for s in range(run * RUN, min(n, (run + 1) * RUN)):
+            at = 0
+            if not marked[s]:
+                corners_of(s, cells, length, member)
+                for slot in range(place_of_later(s, degree, names), degree[s]):
+                    if length[slot] >= dim and not marked[names[s, slot]]:
+                        others[s, at] = names[s, slot]
+                        at += 1
+            others[s, at:] = NONE
 
 
 @kernel(inline=True)
-def follow(s, other, around, ring):
-    """Put the vertices that the cell of s shares with that of `other` in order around it; whether they close."""
-    for place in range(len(ring) - 1):  # the next one begins, after `other`, with what this one ends with
+def follow(s, slot, around, ring):
+    """Put the vertices that the cell of s shares with one beside it in order around it; whether they close."""
+    for place in range(len(ring) - 1):  # the next one begins, after that, with what this one ends with
         v = ring[place]
         k = 0
-        while around[s, v, k] != other:
+        while around[s, v, k] != slot:
             k += 1
         towards = around[s, v, (k + 2) % 3]
         for o in range(place + 1, len(ring)):
             w = ring[o]
             m = 0
-            while around[s, w, m] != other:
+            while around[s, w, m] != slot:
                 m += 1
             if around[s, w, (m + 1) % 3] == towards:
                 ring[place + 1], ring[o] = ring[o], ring[place + 1]
@@ -180,46 +202,35 @@ def follow(s, other, around, ring):
 
 
 @kernel(parallel=True)
-def fill_beside(count, around, first, beside):
-    """The sites beside every face."""
-    n, room, dim = around.shape
-    for run in prange((n + RUN - 1) // RUN):
-        found = memory(room)
-        for s in range(run * RUN, min(n, (run + 1) * RUN)):
-            f = first[s]
-            for slot in found[3][: later(s, count[s], around, found)]:
-                if found[1][slot] >= dim:
-                    beside[0, f], beside[1, f] = s, found[0][slot]
-                    f += 1
-
-
-@kernel(parallel=True)
-def fill_rings(count, around, vertices, begin, start, corner):
-    """The vertices of every face in order, beginning with the first; NONE where the first site of one lacks it."""
+def fill_faces(cells, vertices, begin, beside, start, corner):
+    """The sites beside every face and its ring of vertices from the first on, NONE where the first site lacks it."""
     first, meeting = vertices
+    count, degree, names, around = cells
     n, room, dim = around.shape
     for run in prange((n + RUN - 1) // RUN):
-        found, number, sites = memory(room), np.empty(room, np.int32), np.empty(dim + 1, np.int32)
-        names, length, member, order = found
+        number, sites = np.empty(room, np.int32), np.empty(dim + 1, np.int32)
+        length, member = memory(cells)
         for s in range(run * RUN, min(n, (run + 1) * RUN)):
-            f, at, total = begin[0][s], begin[1][s], later(s, count[s], around, found)
+            f, at = begin[0][s], begin[1][s]
+            corners_of(s, cells, length, member)
             for v in range(count[s]):
-                sort_into(s, around[s, v], sites)
+                sort_into(s, v, names, around, sites)
                 number[v] = vertex_of(sites, first, meeting)
-            for slot in order[:total]:
+            for slot in range(place_of_later(s, degree, names), degree[s]):
                 size = length[slot]
                 if size < dim:
                     continue
-                start[f] = at
+                beside[0, f], beside[1, f], start[f] = s, names[s, slot], at
                 ring = member[slot, :size]
-                closed = dim == 2 or follow(s, names[slot], around, ring)
+                closed = dim == 2 or follow(s, slot, around, ring)
                 least = 0
                 for k in range(1, size):
                     least = k if number[ring[k]] < number[ring[least]] else least
                 for k in range(size):
-                    corner[at + k] = number[ring[(least + k) % size]] if closed else NONE
+                    corner[at] = number[ring[least]] if closed else NONE
+                    least = least + 1 if least + 1 < size else 0
+                    at += 1
                 f += 1
-                at += size
 
 
 @kernel(inline=True)

@@ -27,19 +27,17 @@ def outwards(sites, beside, start, face, other, way):
 
 
 @kernel(inline=True)
-def leaves(p, s, sites, start, way):
-    """Through which face (its place among those of cells) the ray from site s through p leaves its cell, NONE if p is
-    the site; and the part of the way there that p is at."""
+def leaves(x, y, z, way, first, end):
+    """Through which face (its place among those of cells) the ray from a site to a point (x, y, z) from it leaves its
+    cell, NONE if the point is the site; and the part of the way there that the point is at."""
     lam, place = 0.0, NONE
-    if sites.shape[1] == 2:
-        x, y = p[0] - sites[s, 0], p[1] - sites[s, 1]
-        for o in range(start[s], start[s + 1]):
+    if way.shape[1] == 2:
+        for o in range(first, end):
             along = way[o, 0] * x + way[o, 1] * y
             if along > lam:
                 lam, place = along, o
         return lam, place
-    x, y, z = p[0] - sites[s, 0], p[1] - sites[s, 1], p[2] - sites[s, 2]
-    for o in range(start[s], start[s + 1]):
+    for o in range(first, end):
         along = way[o, 0] * x + way[o, 1] * y + way[o, 2] * z
         if along > lam:
             lam, place = along, o
@@ -79,8 +77,8 @@ def nearest(p, sites, start, order, corner, shape, width):
 def locate(points, bins, cells, site, place):
     """The cells that points are in, and the faces that the rays from their sites through them meet first.
 
-    From the cell of the point before, the way leads through the faces that the point is beyond. Cells at the end of the
-    mesh lack some: there, the nearest site is looked for.
+    From the cell that `site` has, or where that is negative the cell of the point before, the way leads through the
+    faces that the point is beyond. Cells at the end of the mesh lack some: there, the nearest site is looked for.
     """
     begin, order, corner, shape, width = bins
     sites, start, way, other, corners = cells
@@ -88,73 +86,87 @@ def locate(points, bins, cells, site, place):
     for run in prange((n + RUN - 1) // RUN):
         s = NONE
         for i in range(run * RUN, min(n, (run + 1) * RUN)):
-            lam, at = 2.0, NONE
-            while s >= 0 and lam > 1.0 + BEYOND:
-                faces = start[s + 1] - start[s]
-                if corners[s + 1] - corners[s] != (faces if dim == 2 else 2 * faces - 4):  # Euler: it is not closed
-                    s = NONE
-                    break
-                lam, at = leaves(points[i], s, sites, start, way)
-                if lam > 1.0 + BEYOND:
-                    s = other[at]
+            lam, at, sure = 2.0, NONE, False
+            s = site[i] if site[i] >= 0 else s
             if s < 0:
-                s = nearest(points[i], sites, begin, order, corner, shape, width)
-                lam, at = leaves(points[i], s, sites, start, way)
+                s, sure = nearest(points[i], sites, begin, order, corner, shape, width), True
+            x, y, z = points[i, 0], points[i, 1], points[i, 2] if dim == 3 else 0.0
+            while lam > 1.0 + BEYOND:
+                faces = start[s + 1] - start[s]
+                if not sure and corners[s + 1] - corners[s] != (faces if dim == 2 else 2 * faces - 4):  # Euler
+                    s, sure = nearest(points[i], sites, begin, order, corner, shape, width), True
+                zs = sites[s, 2] if dim == 3 else 0.0
+                lam, at = leaves(x - sites[s, 0], y - sites[s, 1], z - zs, way, start[s], start[s + 1])
+                if sure:
+                    break
+                s = other[at] if lam > 1.0 + BEYOND else s
             site[i], place[i] = s, at
 
 
 @kernel(inline=True)
-def on_face(hit, m, p, q, n, part):
-    """part = what the corners p and q of a fan around m contribute at a point of the face."""
-    if hit.shape[0] == 2:
-        size = (p[0] - m[0]) ** 2 + (p[1] - m[1]) ** 2
-        part[0] = ((hit[0] - m[0]) * (p[0] - m[0]) + (hit[1] - m[1]) * (p[1] - m[1])) / max(size, 1e-300)
-        part[1] = 0.0
-        return part[0]
-    x, y, z = p[0] - m[0], p[1] - m[1], p[2] - m[2]
-    u, v, w = q[0] - m[0], q[1] - m[1], q[2] - m[2]
-    r, s, t = hit[0] - m[0], hit[1] - m[1], hit[2] - m[2]
-    size = (y * w - z * v) * n[0] + (z * u - x * w) * n[1] + (x * v - y * u) * n[2]
-    if abs(size) < 1e-300:
-        return -1e300
-    part[0] = ((s * w - t * v) * n[0] + (t * u - r * w) * n[1] + (r * v - s * u) * n[2]) / size
-    part[1] = ((y * t - z * s) * n[0] + (z * r - x * t) * n[1] + (x * s - y * r) * n[2]) / size
-    return min(part[0], part[1])
+def on_segment(x, y, u, v):
+    """Which part of the way (u, v) a point is at."""
+    return (x * u + y * v) / max(u * u + v * v, 1e-300)
 
 
 @kernel(inline=True)
-def refined(p, s, place, mesh, field, scratch, out):
+def on_triangle(r, s, t, a, b, c, u, v, w, i, j, k):
+    """What the corners (a, b, c) and (u, v, w) of a triangle with (0, 0, 0) and the normal (i, j, k) contribute at a
+    point (r, s, t) of its plane."""
+    size = (b * w - c * v) * i + (c * u - a * w) * j + (a * v - b * u) * k
+    if abs(size) < 1e-300:
+        return -1e300, -1e300
+    one = (s * w - t * v) * i + (t * u - r * w) * j + (r * v - s * u) * k
+    two = (b * t - c * s) * i + (c * r - a * t) * j + (a * s - b * r) * k
+    return one / size, two / size
+
+
+@kernel(inline=True)
+def refined(p, s, place, mesh, field, out):
     """Linear between the site, the middle of the face that the ray from it through p meets, and corners of that."""
     sites, way, of_face, normal, middle, start, corner, vertices = mesh[:8]
     at_site, at_vertex, at_face = field[:3]
-    hit, part, best = scratch[0], scratch[1], scratch[2]
     dim, lam = sites.shape[1], 0.0
     for a in range(dim):
         out[a] = at_site[s, a]
         lam += way[place, a] * (p[a] - sites[s, a]) if place >= 0 else 0.0
     if lam < 1e-12:
         return
-    face = of_face[place]
-    for a in range(dim):
-        hit[a] = sites[s, a] + (p[a] - sites[s, a]) / lam
+    f = of_face[place]
+    x, y = sites[s, 0] + (p[0] - sites[s, 0]) / lam, sites[s, 1] + (p[1] - sites[s, 1]) / lam
+    z = sites[s, 2] + (p[2] - sites[s, 2]) / lam if dim == 3 else 0.0
     lam = min(lam, 1.0)
-    last, first, second, score = -1, -1, -1, -1e300
-    for o in range(start[face], start[face + 1]):
-        last = corner[o] if corner[o] >= 0 else last
-    for o in range(start[face], start[face + 1]):
+    last, first, second, score = start[f + 1] - 1, -1, -1, -1e300
+    while corner[last] < 0:
+        last -= 1
+    last = corner[last]
+    b0, b1 = 0.0, 0.0
+    i, j, k = middle[f, 0], middle[f, 1], middle[f, 2] if dim == 3 else 0.0
+    for o in range(start[f], start[f + 1]):
         v = corner[o]
         if v < 0:
             continue
-        found = on_face(hit[:dim], middle[face], vertices[v], vertices[last], normal[face], part)
+        one, two = 0.0, 0.0
+        if dim == 2:
+            one = on_segment(x - i, y - j, vertices[v, 0] - i, vertices[v, 1] - j)
+        else:
+            one, two = on_triangle(
+                x - i, y - j, z - k,
+                vertices[v, 0] - i, vertices[v, 1] - j, vertices[v, 2] - k,
+                vertices[last, 0] - i, vertices[last, 1] - j, vertices[last, 2] - k,
+                normal[f, 0], normal[f, 1], normal[f, 2],
+            )  # fmt: skip
+        found = one if dim == 2 else min(one, two)
         if found > score:
-            score, first, second = found, v, last
-            best[0], best[1] = part[0], part[1]
+            score, first, second, b0, b1 = found, v, last, one, two
+            if score >= 0.0:  # between the two
+                break
         last = v
-    b0, b1 = min(max(best[0], 0.0), 1.0), min(max(best[1], 0.0), 1.0)
+    b0, b1 = min(max(b0, 0.0), 1.0), min(max(b1, 0.0), 1.0)
     size = max(b0 + b1, 1.0)
     b0, b1 = b0 / size, b1 / size
     for a in range(dim):
-        on = (1.0 - b0 - b1) * at_face[face, a] + b0 * at_vertex[first, a] + b1 * at_vertex[second, a]
+        on = (1.0 - b0 - b1) * at_face[f, a] + b0 * at_vertex[first, a] + b1 * at_vertex[second, a]
         out[a] += lam * (on - at_site[s, a])
 
 
@@ -245,7 +257,7 @@ def sample(points, site, place, mesh, field, kind, out):
         scratch = np.zeros((3, 4))
         for i in range(run * RUN, min(count, (run + 1) * RUN)):
             if kind == REFINED:
-                refined(points[i], site[i], place[i], mesh, field, scratch, out[i])
+                refined(points[i], site[i], place[i], mesh, field, out[i])
             elif kind == BARYCENTRIC:
                 barycentric(points[i], site[i], mesh, field, scratch, out[i])
             else:

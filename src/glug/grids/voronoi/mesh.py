@@ -20,6 +20,7 @@ from glug.grids.tetrahedra.mesh import around
 from glug.grids.voronoi import kernels_mesh, kernels_sample
 from glug.grids.voronoi.cut import Bins, CutCells, ends
 
+
 class Located(NamedTuple):
     """Where points are: in the cell of a site, before a face (one of `faces_of_cells`, negative at the site itself)."""
 
@@ -44,17 +45,19 @@ class Voronoi(Covolume):
 
     @classmethod
     def of_cells(cls, cells: CutCells) -> Voronoi:
-        sites, shape = cells.sites, (cells.count, cells.around)
-        total = np.empty(len(sites), np.int64)
-        kernels_mesh.count_vertices(*shape, total)
+        sites, shape = cells.sites, cells.shape
+        total, faces, corners = (np.empty(len(sites), np.int64) for _ in range(3))
+        kernels_mesh.count_vertices(shape, total)
         first = ends(total)
         meeting = np.empty((int(first[-1]), sites.shape[1] + 1), np.int32)
         vertices = np.empty((len(meeting), sites.shape[1]))
-        kernels_mesh.fill_vertices(sites, *shape, first, meeting, vertices)
-        first_face, first_corner, beside = cells.faces
-        start, corner = np.empty(beside.shape[1] + 1, np.int64), np.empty(int(first_corner[-1]), np.int32)
+        kernels_mesh.fill_vertices(sites, shape, first, meeting, vertices)
+        kernels_mesh.count_faces(shape, faces, corners)
+        begin = ends(faces), ends(corners)
+        beside, start = np.empty((2, int(begin[0][-1])), np.int32), np.empty(int(begin[0][-1]) + 1, np.int64)
+        corner = np.empty(int(begin[1][-1]), np.int32)
         start[-1] = len(corner)
-        kernels_mesh.fill_rings(*shape, (first, meeting), (first_face, first_corner), start, corner)
+        kernels_mesh.fill_faces(shape, (first, meeting), begin, beside, start, corner)
         middle, normal = np.empty((len(start) - 1, sites.shape[1])), np.empty((len(start) - 1, sites.shape[1]))
         area, distance = np.empty(len(middle)), np.empty(len(middle))
         kernels_mesh.measure_faces(sites, beside, start, corner, vertices, middle, normal, area, distance)
@@ -62,7 +65,7 @@ class Voronoi(Covolume):
         volume = np.maximum(volume, 1e-300)
         return cls(
             sites, volume, beside, middle, normal, area, distance,
-            vertices, meeting, (start, corner), first_face, cells.bins,
+            vertices, meeting, (start, corner), begin[0], cells.bins,
         )  # fmt: skip
 
     @cached_property
@@ -87,9 +90,13 @@ class Voronoi(Covolume):
         kernels_sample.outwards(self.cell_position, self.beside, start, face, other, way)
         return other, way
 
-    def locate(self, points: np.ndarray) -> Located:
-        """The cells that points (n, dim) are in; those after each other should be near each other."""
-        found = Located(np.empty(len(points), np.int32), np.empty(len(points), np.int32))
+    def locate(self, points: np.ndarray, near: Located | None = None) -> Located:
+        """The cells that points (n, dim) are in.
+
+        They are quickly found `near` where other points are, or if those after each other are near each other.
+        """
+        site = np.full(len(points), -1, np.int32) if near is None else near.site.copy()
+        found = Located(site, np.empty(len(points), np.int32))
         start, (other, way) = self.faces_of_cells[0], self.outwards
         cells = self.cell_position, start, way, other, self.vertices_of_cells[0]
         kernels_sample.locate(np.ascontiguousarray(points, np.float64), tuple(self.bins), cells, *found)
