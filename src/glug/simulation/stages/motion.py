@@ -56,15 +56,16 @@ def choose_time_step(setting: Setting, state: State) -> float:
     times = setting.scene.time
     remaining = (state.frame + 1) / times.fps - state.time
     reach = setting.cells_a_step * setting.dx
-    v = state.particles.velocity
+    v, pull = state.particles.velocity, reach * float(np.linalg.norm(setting.gravity))
     speed = math.sqrt(sum(float(np.abs(v[:, a]).max(initial=0.0)) ** 2 for a in range(3))) if len(v) else 0.0
     end = state.time + remaining
     bodies: list[Solid | Source] = [
         *(s for s in setting.solids_with(state.bodies) if s.moving),
         *(s for s in setting.scene.sources if s.active(state.time)),
     ]
-    # A body at rest must not fall farther than `reach` within the step either.
-    speed += math.sqrt(reach * float(np.linalg.norm(setting.gravity)))
+    # A body at rest must not fall farther than `reach` within the step either: v t + g t^2 is that at most.
+    tracked = setting.scene.solver.mesh == "voronoi"
+    speed = 0.5 * speed + math.sqrt(0.25 * speed**2 + pull) if tracked else speed + math.sqrt(pull)
     room = setting.scene.domain
     speed = max([speed, *(moving_speed(body, t, room) for body in bodies for t in (state.time, end))])
     longest = min(setting.longest_step, setting.capillary_step, setting.surface_step)
