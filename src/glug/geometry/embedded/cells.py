@@ -72,9 +72,9 @@ class EmbeddedCells:
 def sheets(surface: Elements, cells: CutCells, wet: np.ndarray) -> np.ndarray:
     """Places (n, dim) in liquid that lies between two sites in the air whose cells have a face."""
     one, two = (cells.sites[side] for side in cells.pairs(wet))
-    first = surface.meetings(one, two)
-    at = np.flatnonzero(first.element >= 0)
-    one, two, first = one[at], two[at], first.time[at]
+    ahead = surface.meetings(one, two)
+    met = np.flatnonzero(ahead.element >= 0)
+    one, two, first = one[met], two[met], ahead.time[met]
     last = 1.0 - surface.meetings(two, one).time
     middle = one + 0.5 * (first + last)[:, None] * (two - one)
     thick = (last - first) * np.linalg.norm(two - one, axis=1) > LEAST_SPLIT * surface.dx

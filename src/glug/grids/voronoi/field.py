@@ -10,7 +10,7 @@ coordinates in the cells (`generalised`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from scipy.spatial import cKDTree
 
 from glug.grids.voronoi import kernels_field as kernels
 from glug.grids.voronoi import kernels_sample
+from glug.grids.voronoi.fit import Fit
 from glug.grids.voronoi.mesh import Located, Voronoi
 
 Interpolation = Literal["refined", "barycentric", "generalised"]
@@ -27,7 +28,6 @@ KINDS = {
     "barycentric": kernels_sample.BARYCENTRIC,
     "generalised": kernels_sample.GENERALISED,
 }
-FITS = 3  # of vectors, each with the gradients of the one before; the first has none
 PASSES = 6  # by which the velocity is continued, each from vertices to sites and back
 
 
@@ -45,8 +45,8 @@ class VoronoiField:
 
     mesh: Voronoi
     u: np.ndarray
-    used: np.ndarray
     wet: np.ndarray
+    fit: Fit  # which of u are used, and how
     site: np.ndarray
     vertex: np.ndarray
     face: np.ndarray
@@ -55,6 +55,10 @@ class VoronoiField:
     inside: np.ndarray  # the sites in the liquid that have such a function
     interpolation: Interpolation = "refined"
     behind: Behind | None = None
+
+    @property
+    def used(self) -> np.ndarray:
+        return self.fit.used
 
     @classmethod
     def of(
@@ -66,43 +70,18 @@ class VoronoiField:
         interpolation: Interpolation,
         behind: Behind | None = None,
     ) -> VoronoiField:
-        """The field of velocities of the faces, of which those of wet cells are used; continued beyond them.
-
-        What is `behind` walls has, along them, the mean of what is before: linear functions that are continued there
-        grow from step to step.
-        """
-        vertex, known = np.zeros_like(mesh.vertices), np.zeros(len(mesh.vertices), np.bool_)
-        sites = len(mesh.cell_position)
-        site, found = np.zeros((sites, mesh.dim)), np.zeros(sites, np.bool_)
-        gradient = np.zeros((sites, mesh.dim, mesh.dim))
-        vertices_of = mesh.vertices_of_cells
-        hidden = np.zeros(len(vertex), np.bool_) if behind is None else behind.vertices
+        """The field of velocities of the faces, of which those of wet cells are used; continued beyond them."""
+        hidden = np.zeros(len(mesh.vertices), np.bool_) if behind is None else behind.vertices
         linear = wet if behind is None else wet & ~behind.sites
-        shape = mesh.faces_at_vertices, mesh.face_normal, mesh.face_position, mesh.vertices, mesh.meeting
-        for _ in range(FITS):
-            kernels.fit_vertices(shape, u, used, gradient, vertex, known)
-            known &= ~hidden
-            vertex[hidden] = 0.0
-            places = mesh.vertices, vertex, known, mesh.cell_position, linear
-            kernels.fit_sites(*vertices_of, *places, site, gradient, found)
-        inside = np.flatnonzero(linear & found)
-        for _ in range(PASSES):
-            now = np.empty_like(known)
-            given = mesh.meeting, mesh.vertices, mesh.cell_position, site, gradient, found, hidden
-            kernels.continue_vertices(*given, vertex, known, now)
-            known, now = now, np.empty_like(found)
-            kernels.means(*vertices_of, vertex, known, site, found, now)
-            found = now
-        if behind is not None:
-            into = (vertex[hidden] * behind.outwards).sum(axis=1)
-            vertex[hidden] -= into[:, None] * behind.outwards
-        face = np.empty((len(u), mesh.dim))
-        kernels.face_vectors(*mesh.ring, vertex, known, mesh.face_normal, u, used, face)
-        return cls(mesh, u, used, wet, site, vertex, face, known, gradient, inside, interpolation, behind)
+        fit = Fit.of(mesh, used, linear, hidden)
+        inside = np.flatnonzero(fit.linear)
+        site, vertex, face, known, gradient = continued(fit, u, behind)
+        return cls(mesh, u, wet, fit, site, vertex, face, known, gradient, inside, interpolation, behind)
 
     def of_faces(self, u: np.ndarray) -> VoronoiField:
         """The field of other velocities of the same faces."""
-        return VoronoiField.of(self.mesh, u, self.used, self.wet, self.interpolation, self.behind)
+        site, vertex, face, known, gradient = continued(self.fit, u, self.behind)
+        return replace(self, u=u, site=site, vertex=vertex, face=face, known=known, gradient=gradient)
 
     @property
     def _mesh(self) -> tuple:
@@ -150,9 +129,46 @@ class VoronoiField:
     def carried(self, points: np.ndarray, dt: float) -> np.ndarray:
         """Points after dt [s], by Ralston's method of third order; backwards where dt is negative."""
         where = self.mesh.locate(points)
-        k1 = self(points, where)
+        return self.carried_on(points, self(points, where), dt, where)
+
+    def faces_carried(self, faces: np.ndarray, dt: float) -> np.ndarray:
+        """The middles of some faces after dt [s]."""
+        if self.interpolation != "refined":
+            return self.carried(self.mesh.face_position[faces], dt)
+        return self.carried_on(self.mesh.face_position[faces], self.face[faces], dt)
+
+    def carried_on(self, points: np.ndarray, k1: np.ndarray, dt: float, where: Located | None = None) -> np.ndarray:
+        """Points after dt [s] that have the velocities k1 where they are."""
         half = points + 0.5 * dt * k1
-        k2 = self(half, self.mesh.locate(half, where))
+        where = self.mesh.locate(half, where)
+        k2 = self(half, where)
         most = points + 0.75 * dt * k2
         k3 = self(most, self.mesh.locate(most, where))
         return points + dt / 9.0 * (2.0 * k1 + 3.0 * k2 + 4.0 * k3)
+
+
+def continued(
+    fit: Fit, u: np.ndarray, behind: Behind | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The vectors of sites, vertices and faces, which vertices have one, and the gradients of sites.
+
+    What is `behind` walls has, along them, the mean of what is before: linear functions that are continued there grow
+    from step to step.
+    """
+    mesh, known, found = fit.mesh, fit.known, np.empty_like(fit.linear)
+    vertex, site, gradient = fit.vectors(u)
+    kernels.means(*mesh.vertices_of_cells, vertex, known, site, fit.linear, found)
+    hidden = np.zeros(len(vertex), np.bool_) if behind is None else behind.vertices
+    for _ in range(PASSES):
+        now = np.empty_like(known)
+        given = mesh.meeting, mesh.vertices, mesh.cell_position, site, gradient, found, hidden
+        kernels.continue_vertices(*given, vertex, known, now)
+        known, now = now, np.empty_like(found)
+        kernels.means(*mesh.vertices_of_cells, vertex, known, site, found, now)
+        found = now
+    if behind is not None:
+        into = (vertex[hidden] * behind.outwards).sum(axis=1)
+        vertex[hidden] -= into[:, None] * behind.outwards
+    face = np.empty((len(u), mesh.dim))
+    kernels.face_vectors(*mesh.ring, vertex, known, mesh.face_normal, u, fit.used, face)
+    return site, vertex, face, known, gradient

@@ -261,7 +261,7 @@ def grow(at, placed, bins, box, dim, cell, near, scratch):
 
 @kernel(inline=True)
 def keep(s, count, dim, cell, slots, names, around):
-    """names[s] = the sites beside the cell of s, in ascending order; around[s] = which of these meet at its vertices."""
+    """names[s] = the sites beside the cell of s, in ascending order; around[s] = which of them meet at its vertices."""
     _, name, planes_of = cell[:3]
     slot_of, order = slots
     for v in range(count):

@@ -1,4 +1,8 @@
-"""Kernels of the velocity between the faces of Voronoi cells: the vectors of vertices, sites and faces."""
+"""Kernels of the velocity between the faces of Voronoi cells: the vectors of vertices, sites and faces.
+
+Both fits, of vertices to faces and of sites to vertices, are linear in the velocities; what they take from the shape of
+the cells and from which faces count is made once.
+"""
 
 import numpy as np
 
@@ -9,116 +13,171 @@ RUN = 256  # vertices or cells that share scratch memory
 
 
 @kernel(inline=True)
-def solve_symmetric(s, r, dim, out):
-    """out = s^-1 r for a symmetric s given as (xx, yy, zz, xy, yz, zx); its determinant."""
+def invert_symmetric(s, dim, least):
+    """The inverse of a symmetric matrix (xx, yy, zz, xy, yz, zx) in place, 0 if its determinant is not above `least`;
+    whether it is."""
     if dim == 2:
         det = s[0] * s[1] - s[3] * s[3]
-        if det > 0.0:
-            out[0] = (s[1] * r[0] - s[3] * r[1]) / det
-            out[1] = (s[0] * r[1] - s[3] * r[0]) / det
-        return det
+        scale = 1.0 / det if det > least else 0.0
+        s[0], s[1], s[3] = s[1] * scale, s[0] * scale, -s[3] * scale
+        s[2] = s[4] = s[5] = 0.0
+        return det > least
     c0, c1, c2 = s[1] * s[2] - s[4] * s[4], s[4] * s[5] - s[3] * s[2], s[3] * s[4] - s[1] * s[5]
+    c3, c4, c5 = s[0] * s[2] - s[5] * s[5], s[3] * s[5] - s[0] * s[4], s[0] * s[1] - s[3] * s[3]
     det = s[0] * c0 + s[3] * c1 + s[5] * c2
-    if det > 0.0:
-        c3, c4, c5 = s[0] * s[2] - s[5] * s[5], s[3] * s[5] - s[0] * s[4], s[0] * s[1] - s[3] * s[3]
-        out[0] = (c0 * r[0] + c1 * r[1] + c2 * r[2]) / det
-        out[1] = (c1 * r[0] + c3 * r[1] + c4 * r[2]) / det
-        out[2] = (c2 * r[0] + c4 * r[1] + c5 * r[2]) / det
-    return det
+    scale = 1.0 / det if det > least else 0.0
+    s[0], s[1], s[2], s[3], s[4], s[5] = c0 * scale, c3 * scale, c5 * scale, c1 * scale, c4 * scale, c2 * scale
+    return det > least
+
+
+@kernel(inline=True)
+def product(s, x, y, z):
+    """A symmetric matrix (xx, yy, zz, xy, yz, zx) times a vector."""
+    return s[0] * x + s[3] * y + s[5] * z, s[3] * x + s[1] * y + s[4] * z, s[5] * x + s[4] * y + s[2] * z
+
+
+@kernel(inline=True)
+def add_square(s, x, y, z, times):
+    """Add a vector's product with itself to a symmetric matrix."""
+    s[0] += times * x * x
+    s[1] += times * y * y
+    s[2] += times * z * z
+    s[3] += times * x * y
+    s[4] += times * y * z
+    s[5] += times * z * x
 
 
 @kernel(parallel=True)
-def fit_vertices(mesh, u, used, gradient, vector, known):
-    """The vector of every vertex that fits the used faces around it best; known where these fix it.
+def count_used(faces_at, used, count):
+    """How many used faces are at every vertex."""
+    for v in prange(len(count)):
+        count[v] = 0
+        for k in range(faces_at.shape[1]):
+            count[v] += faces_at[v, k] >= 0 and used[faces_at[v, k]]
 
-    A face has n . U + n . G (its place - the vertex) = u, with the mean gradient G of the sites that meet there.
+
+@kernel(parallel=True)
+def prepare_vertices(some, mesh, used, inverse, moment, known):
+    """What the fit of some vertices takes from the mesh; known where the used faces fix them.
+
+    A face has n . U + n . G e = u, with the mean gradient G of the sites that meet at the vertex and e the way from
+    there to the face, so U = inverse (sum n u - sum n (n . G e)). `moment` is the sum of n n' e_c.
     """
-    faces_at, normal, position, place, meeting = mesh
-    dim, vertices = normal.shape[1], len(faces_at)
-    for run in prange((vertices + RUN - 1) // RUN):
-        s, r, out, slope = np.empty(6), np.empty(3), np.empty(3), np.empty((3, 3))
-        for v in range(run * RUN, min(vertices, (run + 1) * RUN)):
-            count = 0
-            for k in range(faces_at.shape[1]):
-                count += faces_at[v, k] >= 0 and used[faces_at[v, k]]
-            known[v] = False
-            for a in range(dim):
-                vector[v, a] = 0.0
-            if count < dim:
-                continue
-            s[:], r[:], slope[:] = 0.0, 0.0, 0.0
-            for k in range(dim + 1):
-                for a in range(dim):
-                    for b in range(dim):
-                        slope[a, b] += gradient[meeting[v, k], a, b]
+    faces_at, normal, position, place = mesh
+    dim = normal.shape[1]
+    for run in prange((len(some) + RUN - 1) // RUN):
+        for m in range(run * RUN, min(len(some), (run + 1) * RUN)):
+            v, s, count = some[m], inverse[m], 0
+            s[:], moment[m] = 0.0, 0.0
             for k in range(faces_at.shape[1]):
                 f = faces_at[v, k]
                 if f < 0 or not used[f]:
                     continue
-                along = 0.0
-                for a in range(dim):
-                    for b in range(dim):
-                        along += normal[f, a] * slope[a, b] * (position[f, b] - place[v, b])
-                along = u[f] - along / (dim + 1)
-                for a in range(dim):
-                    r[a] += normal[f, a] * along
-                    s[a] += normal[f, a] * normal[f, a]
-                    if dim == 3 or a == 0:
-                        s[3 + a] += normal[f, a] * normal[f, (a + 1) % dim]
-            known[v] = solve_symmetric(s, r, dim, out) > RANK * (count / dim) ** dim
-            for a in range(dim):
-                vector[v, a] = out[a] if known[v] else 0.0
+                count += 1
+                x, y, z = normal[f, 0], normal[f, 1], normal[f, 2] if dim == 3 else 0.0
+                add_square(s, x, y, z, 1.0)
+                for c in range(dim):
+                    add_square(moment[m, c], x, y, z, position[f, c] - place[v, c])
+            known[v] = invert_symmetric(s, dim, RANK * (count / dim) ** dim)
 
 
 @kernel(parallel=True)
-def fit_sites(start, members, place, at_vertex, known, sites, wet, vector, gradient, found):
-    """The linear function that fits the vertices of every cell best: its value at the site, and its gradient G[a, b].
+def fit_faces(some, faces_at, normal, used, u, inverse, vector):
+    """inverse (sum n u) of some vertices."""
+    dim = normal.shape[1]
+    for m in prange(len(some)):
+        x, y, z = 0.0, 0.0, 0.0
+        for k in range(faces_at.shape[1]):
+            f = faces_at[some[m], k]
+            if f >= 0 and used[f]:
+                x += normal[f, 0] * u[f]
+                y += normal[f, 1] * u[f]
+                z += normal[f, 2] * u[f] if dim == 3 else 0.0
+        x, y, z = product(inverse[m], x, y, z)
+        vector[m, 0], vector[m, 1] = x, y
+        if dim == 3:
+            vector[m, 2] = z
 
-    Cells that are not wet, which have few vertices that are known, have no gradient.
+
+@kernel(parallel=True)
+def fit_vertices(some, meeting, inverse, moment, gradient, first, vector):
+    """The vectors of some vertices: `first`, what the faces have, less what the gradients of their sites have there."""
+    dim = first.shape[1]
+    for m in prange(len(some)):
+        v = some[m]
+        p, q, r = 0.0, 0.0, 0.0
+        for c in range(dim):
+            x, y, z = 0.0, 0.0, 0.0
+            for k in range(dim + 1):
+                x += gradient[meeting[v, k], 0, c]
+                y += gradient[meeting[v, k], 1, c]
+                z += gradient[meeting[v, k], 2, c] if dim == 3 else 0.0
+            x, y, z = product(moment[m, c], x, y, z)
+            p, q, r = p + x, q + y, r + z
+        p, q, r = product(inverse[m], p, q, r)
+        vector[v, 0] = first[m, 0] - p / (dim + 1)
+        vector[v, 1] = first[m, 1] - q / (dim + 1)
+        if dim == 3:
+            vector[v, 2] = first[m, 2] - r / (dim + 1)
+
+
+@kernel(parallel=True)
+def prepare_sites(some, at, vertices_of, place, known, sites, weight, found):
+    """What the fit of linear functions to the known vertices of some cells takes from the mesh.
+
+    weight[at[m]:] are those of the vertices of a cell in the value at the site, and in the gradient; cells whose
+    vertices do not fix a gradient have none.
     """
-    dim, cells = sites.shape[1], len(start) - 1
-    for run in prange((cells + RUN - 1) // RUN):
-        s, out, r, mean, middle, e = np.empty(6), np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
-        for c in range(run * RUN, min(cells, (run + 1) * RUN)):
-            s[:], r[:], mean[:], middle[:] = 0.0, 0.0, 0.0, 0.0
-            count = 0
+    start, members = vertices_of
+    dim = sites.shape[1]
+    for run in prange((len(some) + RUN - 1) // RUN):
+        s = np.empty(6)
+        for m in range(run * RUN, min(len(some), (run + 1) * RUN)):
+            c, count = some[m], 0
+            x, y, z = 0.0, 0.0, 0.0
+            s[:] = 0.0
             for o in range(start[c], start[c + 1]):
                 v = members[o]
-                if not known[v]:
-                    continue
-                count += 1
-                for a in range(dim):
-                    mean[a] += at_vertex[v, a]
-                if not wet[c]:
-                    continue
-                for a in range(dim):
-                    e[a] = place[v, a] - sites[c, a]
-                    middle[a] += e[a]
-                for a in range(dim):
-                    s[a] += e[a] * e[a]
-                    if dim == 3 or a == 0:
-                        s[3 + a] += e[a] * e[(a + 1) % dim]
-                    for b in range(dim):
-                        r[b, a] += e[a] * at_vertex[v, b]
+                if known[v]:
+                    e, f = place[v, 0] - sites[c, 0], place[v, 1] - sites[c, 1]
+                    g = place[v, 2] - sites[c, 2] if dim == 3 else 0.0
+                    add_square(s, e, f, g, 1.0)
+                    x, y, z = x + e, y + f, z + g
+                    count += 1
             found[c] = count > 0
-            size = 0.0
-            for a in range(dim):
-                mean[a] /= max(count, 1)
-                middle[a] /= max(count, 1)
-            for a in range(dim):
-                s[a] -= count * middle[a] * middle[a]
-                size += s[a]
-                if dim == 3 or a == 0:
-                    s[3 + a] -= count * middle[a] * middle[(a + 1) % dim]
-            for b in range(dim):
-                vector[c, b] = mean[b]
-                for a in range(dim):
-                    r[b, a] -= count * middle[a] * mean[b]
-                steep = count > dim and wet[c]
-                steep = steep and solve_symmetric(s, r[b], dim, out) > RANK * (size / dim) ** dim
-                for a in range(dim):
-                    gradient[c, b, a] = out[a] if steep else 0.0
-                    vector[c, b] -= gradient[c, b, a] * middle[a]
+            x, y, z = x / max(count, 1), y / max(count, 1), z / max(count, 1)
+            add_square(s, x, y, z, -float(count))
+            if count <= dim or not invert_symmetric(s, dim, RANK * ((s[0] + s[1] + s[2]) / dim) ** dim):
+                s[:] = 0.0
+            for o in range(start[c], start[c + 1]):
+                v, w = members[o], weight[at[m] + o - start[c]]
+                e, f = place[v, 0] - sites[c, 0] - x, place[v, 1] - sites[c, 1] - y
+                g = place[v, 2] - sites[c, 2] - z if dim == 3 else 0.0
+                e, f, g = product(s, e, f, g)
+                w[0] = 1.0 / count - e * x - f * y - g * z if known[v] else 0.0
+                w[1], w[2] = e if known[v] else 0.0, f if known[v] else 0.0
+                if dim == 3:
+                    w[3] = g if known[v] else 0.0
+
+
+@kernel(parallel=True)
+def fit_sites(some, at, vertices_of, weight, at_vertex, vector, gradient):
+    """The linear functions that fit the vertices of some cells best: their values at the sites, and their gradients."""
+    start, members = vertices_of
+    dim = vector.shape[1]
+    for m in prange(len(some)):
+        c = some[m]
+        for a in range(dim):
+            value, x, y, z = 0.0, 0.0, 0.0, 0.0
+            for o in range(start[c], start[c + 1]):
+                w, u = at[m] + o - start[c], at_vertex[members[o], a]
+                value += weight[w, 0] * u
+                x += weight[w, 1] * u
+                y += weight[w, 2] * u
+                z += weight[w, 3] * u if dim == 3 else 0.0
+            vector[c, a], gradient[c, a, 0], gradient[c, a, 1] = value, x, y
+            if dim == 3:
+                gradient[c, a, 2] = z
 
 
 @kernel(parallel=True)

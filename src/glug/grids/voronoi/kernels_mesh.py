@@ -226,7 +226,7 @@ def fill_faces(cells, vertices, begin, beside, start, corner):
                 least = 0
                 for k in range(1, size):
                     least = k if number[ring[k]] < number[ring[least]] else least
-                for k in range(size):
+                for _ in range(size):
                     corner[at] = number[ring[least]] if closed else NONE
                     least = least + 1 if least + 1 < size else 0
                     at += 1

@@ -122,52 +122,57 @@ def on_triangle(r, s, t, a, b, c, u, v, w, i, j, k):
 
 
 @kernel(inline=True)
-def refined(p, s, place, mesh, field, out):
+def refined(
+    p, s, place, sites, way, of_face, normal, middle, start, corner, vertices, at_site, at_vertex, at_face, out
+):
     """Linear between the site, the middle of the face that the ray from it through p meets, and corners of that."""
-    sites, way, of_face, normal, middle, start, corner, vertices = mesh[:8]
-    at_site, at_vertex, at_face = field[:3]
-    dim, lam = sites.shape[1], 0.0
-    for a in range(dim):
-        out[a] = at_site[s, a]
-        lam += way[place, a] * (p[a] - sites[s, a]) if place >= 0 else 0.0
+    space = sites.shape[1] == 3
+    out[0], out[1] = at_site[s, 0], at_site[s, 1]
+    if space:
+        out[2] = at_site[s, 2]
+    if place < 0:
+        return
+    x, y, z = p[0] - sites[s, 0], p[1] - sites[s, 1], p[2] - sites[s, 2] if space else 0.0
+    lam = way[place, 0] * x + way[place, 1] * y + (way[place, 2] * z if space else 0.0)
     if lam < 1e-12:
         return
     f = of_face[place]
-    x, y = sites[s, 0] + (p[0] - sites[s, 0]) / lam, sites[s, 1] + (p[1] - sites[s, 1]) / lam
-    z = sites[s, 2] + (p[2] - sites[s, 2]) / lam if dim == 3 else 0.0
-    lam = min(lam, 1.0)
+    i, j, k = middle[f, 0], middle[f, 1], middle[f, 2] if space else 0.0
+    x, y = sites[s, 0] - i + x / lam, sites[s, 1] - j + y / lam
+    z = sites[s, 2] - k + z / lam if space else 0.0
     last, first, second, score = start[f + 1] - 1, -1, -1, -1e300
     while corner[last] < 0:
         last -= 1
     last = corner[last]
     b0, b1 = 0.0, 0.0
-    i, j, k = middle[f, 0], middle[f, 1], middle[f, 2] if dim == 3 else 0.0
     for o in range(start[f], start[f + 1]):
         v = corner[o]
         if v < 0:
             continue
-        one, two = 0.0, 0.0
-        if dim == 2:
-            one = on_segment(x - i, y - j, vertices[v, 0] - i, vertices[v, 1] - j)
-        else:
+        if space:
             one, two = on_triangle(
-                x - i, y - j, z - k,
+                x, y, z,
                 vertices[v, 0] - i, vertices[v, 1] - j, vertices[v, 2] - k,
                 vertices[last, 0] - i, vertices[last, 1] - j, vertices[last, 2] - k,
                 normal[f, 0], normal[f, 1], normal[f, 2],
             )  # fmt: skip
-        found = one if dim == 2 else min(one, two)
+            found = min(one, two)
+        else:
+            one, two = on_segment(x, y, vertices[v, 0] - i, vertices[v, 1] - j), 0.0
+            found = one
         if found > score:
             score, first, second, b0, b1 = found, v, last, one, two
             if score >= 0.0:  # between the two
                 break
         last = v
     b0, b1 = min(max(b0, 0.0), 1.0), min(max(b1, 0.0), 1.0)
-    size = max(b0 + b1, 1.0)
-    b0, b1 = b0 / size, b1 / size
-    for a in range(dim):
-        on = (1.0 - b0 - b1) * at_face[f, a] + b0 * at_vertex[first, a] + b1 * at_vertex[second, a]
-        out[a] += lam * (on - at_site[s, a])
+    size, lam = max(b0 + b1, 1.0), min(lam, 1.0)
+    b0, b1 = lam * b0 / size, lam * b1 / size
+    own, on = 1.0 - lam, lam - b0 - b1
+    out[0] = own * out[0] + on * at_face[f, 0] + b0 * at_vertex[first, 0] + b1 * at_vertex[second, 0]
+    out[1] = own * out[1] + on * at_face[f, 1] + b0 * at_vertex[first, 1] + b1 * at_vertex[second, 1]
+    if space:
+        out[2] = own * out[2] + on * at_face[f, 2] + b0 * at_vertex[first, 2] + b1 * at_vertex[second, 2]
 
 
 @kernel(inline=True)
@@ -253,11 +258,16 @@ def generalised(p, s, mesh, field, scratch, out):
 def sample(points, site, place, mesh, field, kind, out):
     """The velocity at points in cells, by one of the three ways to go from faces to points."""
     count = len(points)
+    sites, way, of_face, normal, middle, start, corner, vertices = mesh[:8]
+    at_site, at_vertex, at_face = field[:3]
     for run in prange((count + RUN - 1) // RUN):
         scratch = np.zeros((3, 4))
         for i in range(run * RUN, min(count, (run + 1) * RUN)):
             if kind == REFINED:
-                refined(points[i], site[i], place[i], mesh, field, out[i])
+                refined(
+                    points[i], site[i], place[i], sites, way, of_face, normal, middle, start, corner, vertices,
+                    at_site, at_vertex, at_face, out[i],
+                )  # fmt: skip
             elif kind == BARYCENTRIC:
                 barycentric(points[i], site[i], mesh, field, scratch, out[i])
             else:

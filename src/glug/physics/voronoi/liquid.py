@@ -204,7 +204,7 @@ class VoronoiLiquid:
         return u
 
     def lost(self, cells: EmbeddedCells, at: np.ndarray, vector: np.ndarray, dt: float) -> VoronoiField:
-        """What the velocity loses where its values on faces `at` (k, dim) of new cells are brought back to the old ones.
+        """What the velocity loses where its values on faces `at` of new cells (k, dim) are brought back to old ones.
 
         A way forth and back loses twice what the way forth does (Dupont and Liu 2003). Faces at the surface lose
         nothing: what is continued beyond it differs by more than that.
@@ -216,7 +216,7 @@ class VoronoiLiquid:
         there = self.field_on(cells, u, used)
         old = field.mesh
         inner = np.flatnonzero(field.used & field.wet[old.beside].all(axis=0))
-        back = there(field.carried(old.face_position[inner], dt))
+        back = there(field.faces_carried(inner, dt))
         missing = np.zeros_like(field.u)
         missing[inner] = field.u[inner] - (back * old.face_normal[inner]).sum(axis=1)
         return field.of_faces(missing)
@@ -255,7 +255,7 @@ class VoronoiLiquid:
         change = given_back(s, cells, used, self.shore_of(cells).opened, missing)
         if change.any():
             u = u + change
-            self.reconstruct(cells, u, used)
+            self.velocity = self.velocity.of_faces(u)
         return u
 
     def curvatures(self) -> np.ndarray:
