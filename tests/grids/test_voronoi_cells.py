@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.spatial import Delaunay
+from scipy.spatial import Delaunay, cKDTree
 
 from glug import jit
+from glug.grids.voronoi.cut import CutCells
 from glug.grids.voronoi.field import VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
 
@@ -56,6 +57,39 @@ def test_cells_do_not_depend_on_threads(dim):
             found.append(Voronoi.of(points))
     for name in ("vertices", "meeting", "beside", "area", "face_position", "distance"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+
+
+@pytest.mark.parametrize("dim", DIMENSIONS)
+def test_sites_that_come_later_give_the_same_cells(dim):
+    """Of which most stay as they are: so sheets that were missed get sites, and restarts have the same bits."""
+    points = uneven_points(dim)
+    before, more = points[:-20], points[-20:]
+    found = [Voronoi.of(points, 0.3), Voronoi.of_cells(CutCells.of(before, 0.3).with_sites(more))]
+    for name in ("vertices", "meeting", "beside", "area", "face_position"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+    np.testing.assert_array_equal(found[0].ring[1], found[1].ring[1])
+    assert len(Voronoi.of(before, 0.3).area) != len(found[0].area)
+
+
+@pytest.mark.parametrize("dim", DIMENSIONS)
+def test_pairs_are_the_faces_of_cells_without_a_mark(dim):
+    points = uneven_points(dim)
+    marked = points[:, 0] < 0.5
+    beside = Voronoi.of(points, 0.3).beside
+    np.testing.assert_array_equal(
+        CutCells.of(points, 0.3).pairs(marked), beside[:, ~marked[beside[0]] & ~marked[beside[1]]]
+    )
+
+
+@pytest.mark.parametrize("dim", DIMENSIONS)
+def test_points_are_in_the_cells_of_their_nearest_sites(dim):
+    """Outside the mesh and beside its end too, and wherever the points before them are."""
+    sites = uneven_points(dim)
+    mesh = Voronoi.of(sites, 0.3)
+    points = np.random.default_rng(3).uniform(-0.5, 1.5, (2000, dim))
+    nearest = cKDTree(sites).query(points)[1]
+    np.testing.assert_array_equal(mesh.locate(points).site, nearest)
+    np.testing.assert_array_equal(mesh.locate(points, mesh.locate(points[::-1])).site, nearest)
 
 
 @pytest.mark.parametrize("kind", ["refined", "barycentric", "generalised"])

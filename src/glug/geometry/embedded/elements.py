@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,6 +34,13 @@ class Elements:
     triangles: np.ndarray
     dx: float
     part: np.ndarray | None = None
+
+    def of_parts(self, part: np.ndarray) -> Elements:
+        """The same with other parts; what rays need is not made anew."""
+        found = replace(self, part=part)
+        made = ("bins", "columns", "frames")
+        vars(found).update({name: value for name, value in vars(self).items() if name in made})
+        return found
 
     def _binned(self, layers: int) -> tuple:
         """Elements in bins along the first `layers` axes, in columns along the others."""

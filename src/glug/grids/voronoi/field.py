@@ -23,11 +23,7 @@ from glug.grids.voronoi.fit import Fit
 from glug.grids.voronoi.mesh import Located, Voronoi
 
 Interpolation = Literal["refined", "barycentric", "generalised"]
-KINDS = {
-    "refined": kernels_sample.REFINED,
-    "barycentric": kernels_sample.BARYCENTRIC,
-    "generalised": kernels_sample.GENERALISED,
-}
+BASELINES = {"barycentric": kernels_sample.BARYCENTRIC, "generalised": kernels_sample.GENERALISED}
 PASSES = 6  # by which the velocity is continued, each from vertices to sites and back
 
 
@@ -94,7 +90,11 @@ class VoronoiField:
         out = np.empty((len(points), self.mesh.dim))
         points = np.ascontiguousarray(points, np.float64)
         where = self.mesh.locate(points) if where is None else where
-        kernels_sample.sample(points, *where, self._mesh, self._vectors, KINDS[self.interpolation], out)
+        if self.interpolation == "refined":
+            kernels_sample.refined(points, *where, self._mesh, self._vectors, out)
+        else:
+            kind = BASELINES[self.interpolation]
+            kernels_sample.baseline(points, where.site, self._mesh, self._vectors, kind, out)
         return out
 
     @property
@@ -128,23 +128,31 @@ class VoronoiField:
 
     def carried(self, points: np.ndarray, dt: float) -> np.ndarray:
         """Points after dt [s], by Ralston's method of third order; backwards where dt is negative."""
+        return self.carried_to(points, dt)[0]
+
+    def carried_to(self, points: np.ndarray, dt: float) -> tuple[np.ndarray, Located]:
+        """The same, and where they are then."""
         where = self.mesh.locate(points)
-        return self.carried_on(points, self(points, where), dt, where)
+        return self._carried(points, self(points, where), where, dt)
 
     def faces_carried(self, faces: np.ndarray, dt: float) -> np.ndarray:
         """The middles of some faces after dt [s]."""
+        points = self.mesh.face_position[faces]
         if self.interpolation != "refined":
-            return self.carried(self.mesh.face_position[faces], dt)
-        return self.carried_on(self.mesh.face_position[faces], self.face[faces], dt)
+            return self.carried(points, dt)
+        beside = self.mesh.beside[0, faces]
+        return self._carried(points, self.face[faces], Located(beside, beside), dt)[0]
 
-    def carried_on(self, points: np.ndarray, k1: np.ndarray, dt: float, where: Located | None = None) -> np.ndarray:
-        """Points after dt [s] that have the velocities k1 where they are."""
+    def _carried(self, points: np.ndarray, k1: np.ndarray, near: Located, dt: float) -> tuple[np.ndarray, Located]:
+        """From the velocities k1 that points have where they are."""
         half = points + 0.5 * dt * k1
-        where = self.mesh.locate(half, where)
-        k2 = self(half, where)
+        near = self.mesh.locate(half, near)
+        k2 = self(half, near)
         most = points + 0.75 * dt * k2
-        k3 = self(most, self.mesh.locate(most, where))
-        return points + dt / 9.0 * (2.0 * k1 + 3.0 * k2 + 4.0 * k3)
+        near = self.mesh.locate(most, near)
+        k3 = self(most, near)
+        found = points + dt / 9.0 * (2.0 * k1 + 3.0 * k2 + 4.0 * k3)
+        return found, self.mesh.locate(found, near)
 
 
 def continued(

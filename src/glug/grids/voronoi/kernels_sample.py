@@ -7,7 +7,7 @@ from glug.jit import kernel, prange
 NONE = -1
 RUN = 256  # points that share scratch memory, and are looked for from one to the next
 BEYOND = 1e-12  # of the way to a face: points that are farther out than that are in the next cell
-REFINED, BARYCENTRIC, GENERALISED = 0, 1, 2
+BARYCENTRIC, GENERALISED = 0, 1
 LEAST_HEIGHT = 1e-9  # over a face, of the distance between its sites
 
 
@@ -121,58 +121,57 @@ def on_triangle(r, s, t, a, b, c, u, v, w, i, j, k):
     return one / size, two / size
 
 
-@kernel(inline=True)
-def refined(
-    p, s, place, sites, way, of_face, normal, middle, start, corner, vertices, at_site, at_vertex, at_face, out
-):
+@kernel(parallel=True)
+def refined(points, site, place, mesh, field, out):
     """Linear between the site, the middle of the face that the ray from it through p meets, and corners of that."""
+    sites, way, of_face, normal, middle, start, corner, vertices = mesh[:8]
+    at_site, at_vertex, at_face = field[:3]
     space = sites.shape[1] == 3
-    out[0], out[1] = at_site[s, 0], at_site[s, 1]
-    if space:
-        out[2] = at_site[s, 2]
-    if place < 0:
-        return
-    x, y, z = p[0] - sites[s, 0], p[1] - sites[s, 1], p[2] - sites[s, 2] if space else 0.0
-    lam = way[place, 0] * x + way[place, 1] * y + (way[place, 2] * z if space else 0.0)
-    if lam < 1e-12:
-        return
-    f = of_face[place]
-    i, j, k = middle[f, 0], middle[f, 1], middle[f, 2] if space else 0.0
-    x, y = sites[s, 0] - i + x / lam, sites[s, 1] - j + y / lam
-    z = sites[s, 2] - k + z / lam if space else 0.0
-    last, first, second, score = start[f + 1] - 1, -1, -1, -1e300
-    while corner[last] < 0:
-        last -= 1
-    last = corner[last]
-    b0, b1 = 0.0, 0.0
-    for o in range(start[f], start[f + 1]):
-        v = corner[o]
-        if v < 0:
+    for p in prange(len(points)):
+        s, at = site[p], place[p]
+        out[p] = at_site[s]
+        if at < 0:
             continue
-        if space:
-            one, two = on_triangle(
-                x, y, z,
-                vertices[v, 0] - i, vertices[v, 1] - j, vertices[v, 2] - k,
-                vertices[last, 0] - i, vertices[last, 1] - j, vertices[last, 2] - k,
-                normal[f, 0], normal[f, 1], normal[f, 2],
-            )  # fmt: skip
-            found = min(one, two)
-        else:
-            one, two = on_segment(x, y, vertices[v, 0] - i, vertices[v, 1] - j), 0.0
-            found = one
-        if found > score:
-            score, first, second, b0, b1 = found, v, last, one, two
-            if score >= 0.0:  # between the two
-                break
-        last = v
-    b0, b1 = min(max(b0, 0.0), 1.0), min(max(b1, 0.0), 1.0)
-    size, lam = max(b0 + b1, 1.0), min(lam, 1.0)
-    b0, b1 = lam * b0 / size, lam * b1 / size
-    own, on = 1.0 - lam, lam - b0 - b1
-    out[0] = own * out[0] + on * at_face[f, 0] + b0 * at_vertex[first, 0] + b1 * at_vertex[second, 0]
-    out[1] = own * out[1] + on * at_face[f, 1] + b0 * at_vertex[first, 1] + b1 * at_vertex[second, 1]
-    if space:
-        out[2] = own * out[2] + on * at_face[f, 2] + b0 * at_vertex[first, 2] + b1 * at_vertex[second, 2]
+        x, y = points[p, 0] - sites[s, 0], points[p, 1] - sites[s, 1]
+        z = points[p, 2] - sites[s, 2] if space else 0.0
+        lam = way[at, 0] * x + way[at, 1] * y + (way[at, 2] * z if space else 0.0)
+        if lam < 1e-12:
+            continue
+        f = of_face[at]
+        i, j, k = middle[f, 0], middle[f, 1], middle[f, 2] if space else 0.0
+        x, y = sites[s, 0] - i + x / lam, sites[s, 1] - j + y / lam
+        z = sites[s, 2] - k + z / lam if space else 0.0
+        last, first, second, score = start[f + 1] - 1, -1, -1, -1e300
+        while corner[last] < 0:
+            last -= 1
+        last = corner[last]
+        b0, b1 = 0.0, 0.0
+        for o in range(start[f], start[f + 1]):
+            v = corner[o]
+            if v < 0:
+                continue
+            if space:
+                one, two = on_triangle(
+                    x, y, z,
+                    vertices[v, 0] - i, vertices[v, 1] - j, vertices[v, 2] - k,
+                    vertices[last, 0] - i, vertices[last, 1] - j, vertices[last, 2] - k,
+                    normal[f, 0], normal[f, 1], normal[f, 2],
+                )  # fmt: skip
+                found = min(one, two)
+            else:
+                one, two = on_segment(x, y, vertices[v, 0] - i, vertices[v, 1] - j), 0.0
+                found = one
+            if found > score:
+                score, first, second, b0, b1 = found, v, last, one, two
+                if score >= 0.0:  # between the two
+                    break
+            last = v
+        b0, b1 = min(max(b0, 0.0), 1.0), min(max(b1, 0.0), 1.0)
+        size, lam = max(b0 + b1, 1.0), min(lam, 1.0)
+        b0, b1 = lam * b0 / size, lam * b1 / size
+        for a in range(sites.shape[1]):
+            on = (lam - b0 - b1) * at_face[f, a] + b0 * at_vertex[first, a] + b1 * at_vertex[second, a]
+            out[p, a] = (1.0 - lam) * out[p, a] + on
 
 
 @kernel(inline=True)
@@ -255,20 +254,13 @@ def generalised(p, s, mesh, field, scratch, out):
 
 
 @kernel(parallel=True)
-def sample(points, site, place, mesh, field, kind, out):
-    """The velocity at points in cells, by one of the three ways to go from faces to points."""
+def baseline(points, site, mesh, field, kind, out):
+    """The velocity at points in cells by one of the baselines."""
     count = len(points)
-    sites, way, of_face, normal, middle, start, corner, vertices = mesh[:8]
-    at_site, at_vertex, at_face = field[:3]
     for run in prange((count + RUN - 1) // RUN):
         scratch = np.zeros((3, 4))
         for i in range(run * RUN, min(count, (run + 1) * RUN)):
-            if kind == REFINED:
-                refined(
-                    points[i], site[i], place[i], sites, way, of_face, normal, middle, start, corner, vertices,
-                    at_site, at_vertex, at_face, out[i],
-                )  # fmt: skip
-            elif kind == BARYCENTRIC:
+            if kind == BARYCENTRIC:
                 barycentric(points[i], site[i], mesh, field, scratch, out[i])
             else:
                 generalised(points[i], site[i], mesh, field, scratch, out[i])

@@ -7,7 +7,7 @@ which also carries it from the old mesh to the new one), adds gravity, and proje
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from glug.geometry.embedded.cells import EmbeddedCells
 from glug.geometry.embedded.curvature import curvature
-from glug.geometry.embedded.elements import Elements
+from glug.geometry.embedded.elements import Elements, Meetings
 from glug.geometry.embedded.sites import Placement, touching
 from glug.geometry.tracking.shore import NEAR, Solids
 from glug.geometry.tracking.surface import TrackedSurface
@@ -64,6 +64,7 @@ class VoronoiLiquid:
     swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # [m/s] of the surface's vertices, the same
     stats: SolveStats | None = None
     ashore_cells: CellsAshore | None = None  # of the last cells that were asked for
+    kept: tuple[tuple[np.ndarray, ...], tuple[Elements, Meetings]] | None = None  # what was `seen` of a surface
 
     @property
     def solids(self) -> Solids | None:
@@ -75,17 +76,26 @@ class VoronoiLiquid:
     @property
     def elements(self) -> Elements:
         """The surface for rays. Parts that touch somewhere are one: there, their surfaces have met."""
-        s = self.surface
-        found = Elements(s.vertices, s.triangles, s.dx, s.part)
-        return found if len(s.target) < 2 else replace(found, part=self.meeting_parts(found))
+        return self.seen[0]
 
-    def meeting_parts(self, surface: Elements) -> np.ndarray:
+    @property
+    def seen(self) -> tuple[Elements, Meetings]:
+        """The same, and what the outward normals of its vertices meet within a cell; kept until the surface changes."""
+        s = self.surface
+        now = s.vertices, s.triangles, s.part
+        if self.kept is None or any(a is not b for a, b in zip(self.kept[0], now)):
+            found, x = Elements(s.vertices, s.triangles, s.dx, s.part), s.vertices
+            before = found.meetings(x, x + s.dx * self.normals(), np.arange(len(x)))
+            if len(s.target) > 1:
+                found = found.of_parts(self.meeting_parts(found, before))
+            self.kept = now, (found, before)
+        return self.kept[1]
+
+    def meeting_parts(self, surface: Elements, before: Meetings) -> np.ndarray:
         """The part of every vertex (n,), those that touch having the same number."""
-        own, x = self.surface.part, surface.vertices
-        before = surface.meetings(x, x + surface.dx * self.normals(), np.arange(len(x)))
+        own, count = self.surface.part, len(self.surface.target)
         near = before.time < self.method.placement.gap
         pairs = own[near], surface.parts_of(before.element[near])
-        count = len(self.surface.target)
         graph = sparse.coo_matrix((np.ones(len(pairs[0]), np.int8), pairs), shape=(count, count))
         return connected_components(graph, directed=False)[1][own]
 
@@ -152,8 +162,7 @@ class VoronoiLiquid:
 
     def facing(self) -> tuple[np.ndarray, np.ndarray]:
         """Which vertices have another piece of the surface before them, within a cell; and which touch one."""
-        x, surface = self.surface.vertices, self.elements
-        before = surface.meetings(x, x + surface.dx * self.normals(), np.arange(len(x)))
+        surface, before = self.seen
         seam = touching(surface, before, self.method.placement)
         return (before.time < 1.0) & ~seam, seam
 
@@ -181,8 +190,7 @@ class VoronoiLiquid:
         m, old, wet = cells.mesh, self.velocity, cells.wet
         at = np.flatnonzero(wet[m.beside].any(axis=0) & (self.shore_of(cells).opened > 0.0))
         place, (a, b) = m.face_position[at], m.beside[:, at]
-        came = old.carried(place, -dt)
-        where = old.mesh.locate(came)
+        came, where = old.carried_to(place, -dt)
         vector = old(came, where)
         if self.method.compensated:
             low, high = old.bounds
