@@ -129,7 +129,9 @@ def refined(points, site, place, mesh, field, out):
     space = sites.shape[1] == 3
     for p in prange(len(points)):
         s, at = site[p], place[p]
-        out[p] = at_site[s]
+        out[p, 0], out[p, 1] = at_site[s, 0], at_site[s, 1]
+        if space:
+            out[p, 2] = at_site[s, 2]
         if at < 0:
             continue
         x, y = points[p, 0] - sites[s, 0], points[p, 1] - sites[s, 1]
@@ -169,9 +171,11 @@ def refined(points, site, place, mesh, field, out):
         b0, b1 = min(max(b0, 0.0), 1.0), min(max(b1, 0.0), 1.0)
         size, lam = max(b0 + b1, 1.0), min(lam, 1.0)
         b0, b1 = lam * b0 / size, lam * b1 / size
-        for a in range(sites.shape[1]):
-            on = (lam - b0 - b1) * at_face[f, a] + b0 * at_vertex[first, a] + b1 * at_vertex[second, a]
-            out[p, a] = (1.0 - lam) * out[p, a] + on
+        c0, c1 = 1.0 - lam, lam - b0 - b1
+        out[p, 0] = c0 * out[p, 0] + c1 * at_face[f, 0] + b0 * at_vertex[first, 0] + b1 * at_vertex[second, 0]
+        out[p, 1] = c0 * out[p, 1] + c1 * at_face[f, 1] + b0 * at_vertex[first, 1] + b1 * at_vertex[second, 1]
+        if space:
+            out[p, 2] = c0 * out[p, 2] + c1 * at_face[f, 2] + b0 * at_vertex[first, 2] + b1 * at_vertex[second, 2]
 
 
 @kernel(inline=True)
