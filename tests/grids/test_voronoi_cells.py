@@ -5,7 +5,8 @@ import pytest
 from scipy.spatial import Delaunay, cKDTree
 
 from glug import jit
-from glug.grids.voronoi.cut import CutCells
+from glug.errors import SolverError
+from glug.grids.voronoi.cut import ROOM, CutCells
 from glug.grids.voronoi.field import VoronoiField
 from glug.grids.voronoi.mesh import Voronoi
 
@@ -69,6 +70,24 @@ def test_sites_that_come_later_give_the_same_cells(dim):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
     np.testing.assert_array_equal(found[0].ring[1], found[1].ring[1])
     assert len(Voronoi.of(before, 0.3).area) != len(found[0].area)
+
+
+def one_among(n: int) -> np.ndarray:
+    """A site with n others all around it."""
+    rng = np.random.default_rng(1)
+    way = rng.normal(size=(n, 3))
+    return np.concatenate([np.zeros((1, 3)), way * (rng.uniform(0.98, 1.02, n) / np.linalg.norm(way, axis=1))[:, None]])
+
+
+def test_cells_may_have_many_neighbours():
+    """More than there is room for at first; with more still, it is said."""
+    points = one_among(70)
+    meeting = Voronoi.of(points).meeting
+    found = set(map(tuple, meeting[(meeting == 0).any(axis=1)].tolist()))
+    assert found == {tuple(sorted(t)) for t in Delaunay(points).simplices.tolist() if 0 in t}
+    assert len(found) > ROOM[3]
+    with pytest.raises(SolverError, match="neighbours"):
+        Voronoi.of(one_among(200))
 
 
 @pytest.mark.parametrize("dim", DIMENSIONS)
