@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from scipy import ndimage
 
-from glug.geometry.embedded import kernels
 from glug.geometry.embedded.elements import Elements, Meetings
+from glug.grids.voronoi import kernels_bins
 from glug.grids.voronoi.cut import Bins
 
 REACH = 4.0  # cells around the liquid that have a lattice
@@ -52,7 +52,7 @@ class Sites:
         out = np.zeros(len(points), np.bool_)
         if len(points) and len(self.pairs):
             centre, radius = balls(self.points[self.pairs])
-            kernels.covered(points, tuple(Bins.of(points, 4.0)), centre, radius, out)
+            kernels_bins.covered(points, tuple(Bins.of(points, 4.0)), centre, radius, out)
         return out
 
 
@@ -69,8 +69,8 @@ def place(surface: Elements, normal: np.ndarray, how: Placement) -> Sites:
     points, pairs = beside(surface, normal, how)
     bins = tuple(Bins.of(lattice, 4.0))
     taken = np.zeros(len(lattice), np.bool_)
-    kernels.covered(lattice, bins, points, np.full(len(points), CLEAR * surface.dx), taken)
-    kernels.covered(lattice, bins, surface.vertices, np.full(len(surface.vertices), ASIDE * surface.dx), taken)
+    kernels_bins.covered(lattice, bins, points, np.full(len(points), CLEAR * surface.dx), taken)
+    kernels_bins.covered(lattice, bins, surface.vertices, np.full(len(surface.vertices), ASIDE * surface.dx), taken)
     found = Sites(points, pairs)
     return replace(found, points=np.concatenate([points, lattice[~(taken | found.between(lattice))]]))
 
@@ -93,7 +93,7 @@ def beside(surface: Elements, normal: np.ndarray, how: Placement) -> tuple[np.nd
         points = np.ascontiguousarray(both.reshape(-1, x.shape[1])[chosen])
         centre, radius = balls(points[pairs])
         found = np.empty(len(pairs), np.bool_)
-        kernels.crowded(points, tuple(Bins.of(points, 4.0)), centre, radius, pairs, found)
+        kernels_bins.crowded(points, tuple(Bins.of(points, 4.0)), centre, radius, pairs, found)
         if not found.any():
             break
         offset[whose[pairs[found, 0]]] *= 0.5

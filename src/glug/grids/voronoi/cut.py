@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glug.errors import SolverError
-from glug.geometry.embedded.kernels import crowded
-from glug.grids.voronoi import kernels_cells, kernels_mesh
+from glug.grids.voronoi import kernels_bins, kernels_cells, kernels_mesh
 
 ROOM = {2: 32, 3: 64}  # vertices that a cell has room for at first
 MARGIN = 0.5  # of the extent of the sites: as far around them is the box in which cells end
@@ -81,7 +80,7 @@ class CutCells:
     def with_sites(self, more: np.ndarray) -> CutCells:
         """The cells with some sites (k, dim) after the others."""
         nobody, near = np.full((len(self.sites), 2), -1), np.empty(len(self.sites), np.bool_)
-        crowded(more, tuple(Bins.of(more)), self.sites, 2.0 * np.sqrt(self.reach), nobody, near)
+        kernels_bins.crowded(more, tuple(Bins.of(more)), self.sites, 2.0 * np.sqrt(self.reach), nobody, near)
         sites = np.concatenate([self.sites, more])
         *shape, reach = (
             np.concatenate([a, np.empty((len(more), *a.shape[1:]), a.dtype)]) for a in (*self.shape, self.reach)
