@@ -22,6 +22,7 @@ from glug.physics.variational import stress_rows
 from glug.physics.viscosity.octree import tree as octree_tree
 from glug.physics.viscosity.octree.levels import OctreeSmoother
 from glug.physics.viscosity.octree.problem import OctreeViscosity
+from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.octree.tree import adapt, bent_cells, tree_inside
 from glug.physics.viscosity.preconditioners import SOLVERS
@@ -75,9 +76,8 @@ def test_assembled_rows_are_the_sparse_products(levels, gradient, laplacian):
     faces, theirs = sparse_faces(tree)
     cell = samples_at(tree.shape, (0.5, 0.5, 0.5))
     edges = tuple(samples_at(tree.shape, o) for o in ((0.5, 0, 0), (0, 0.5, 0), (0, 0, 0.5)))
-    weights = OctreeWeights(
-        np.ones(faces.count, np.float32), 2 * cell, edges, edges, *coarse_diffusion(faces.tree, cell)
-    )
+    finest = FinestWeights.of(faces.tree, 0, 2 * cell, edges, edges)
+    weights = OctreeWeights(np.ones(faces.count, np.float32), finest, *coarse_diffusion(faces.tree, cell))
     ours = assemble(faces, weights, enhanced=gradient == "enhanced", laplacian=laplacian).matrix()[theirs][:, theirs]
     operators = OctreeOperators(tree, gradient)
     full = Fractions.full(operators)
@@ -100,7 +100,8 @@ def test_rows_in_float32_are_positive_definite_with_viscosities_a_million_apart(
     rng = np.random.default_rng(3)
     cell, *edges = ((10.0 ** rng.uniform(0, 6, shape)).astype(np.float32) for shape in sampled_shapes(tree.shape))
     ones, edges = np.ones(faces.count, np.float32), tuple(edges)
-    weights = OctreeWeights(ones, 2 * cell, edges, edges, *coarse_diffusion(faces.tree, cell))
+    finest = FinestWeights.of(faces.tree, 0, 2 * cell, edges, edges)
+    weights = OctreeWeights(ones, finest, *coarse_diffusion(faces.tree, cell))
     system = assemble(faces, weights)
     matrix = system.matrix().toarray()
     assert system.value.dtype == np.float32

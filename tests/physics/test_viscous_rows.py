@@ -14,6 +14,7 @@ from glug.grids.strain_stencil import Face, acting, matrix_row, plus, strains
 from glug.physics.viscosity import kernels
 from glug.physics.viscosity.boxes import BOXES, Boxes, box_entries
 from glug.physics.viscosity.levels import ViscosityLevel, cells_with_unknowns
+from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.problem import StressWeights
 from glug.physics.viscosity.slip import Faces, operator_rows
@@ -210,7 +211,8 @@ def test_plain_rows_of_a_tree_are_those_of_the_grid():
     faces, weights = KeptFaces.of(TreeFaces.of(tree)), Weights(Grid(1.0, shape))
     weights.c = (weights.c[0],) * 3
     mass = np.array([weights.m[a][i, j, k] for a, _, i, j, k in faces.place], np.float32)
-    stored = OctreeWeights(mass, weights.c[0], weights.e, weights.f, *coarse_diffusion(tree, 1.0))
+    finest = FinestWeights.of(tree, 0, weights.c[0], weights.e, weights.f)
+    stored = OctreeWeights(mass, finest, *coarse_diffusion(tree, 1.0))
     matrix = assemble(faces, stored).matrix().tocsr()
     number = {Face(int(a), (int(i), int(j), int(k))): n for n, (a, _, i, j, k) in enumerate(faces.place)}
     inner = [f for f in number if all(1 < p < n - 2 for p, n in zip(f.place, shape))]

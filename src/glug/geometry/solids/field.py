@@ -36,6 +36,7 @@ class SolidField:
     slip: SlipWalls | None = None  # walls to which a viscous liquid does not stick
     owner: Staggered | None = None  # int16: number of the moving solid whose velocity is on a face, or -1
     separating: np.ndarray | None = None  # uint8: cells that touch solids which let go; None when no solid does
+    keeps: bool = True  # whether what a solve finds out of it (`taken`) is kept for the next one
 
     @property
     def sticking(self) -> np.ndarray:
@@ -80,8 +81,11 @@ class SolidField:
     def taken(self) -> tuple[np.ndarray, Staggered]:
         """Solid fractions of cells and edges by what a viscous liquid sticks to, UNSEEN until a solve asks for them.
 
-        Where nothing moves, a solve finds what the one before it has asked for.
+        Where nothing moves, a solve finds what the one before it has asked for. Empty where nothing is kept.
         """
+        if not self.keeps:
+            nothing = np.empty((0, 0, 0), np.float32)
+            return nothing, (nothing,) * 3
         i, j, k = self.distance.shape
         shapes = (i - 1, j - 1, k - 1), (i - 1, j, k), (i, j - 1, k), (i, j, k - 1)
         cell, *edges = (np.full(shape, UNSEEN, np.float32) for shape in shapes)

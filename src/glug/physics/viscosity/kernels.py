@@ -142,12 +142,25 @@ def drop_hanging(axis, cell, e, ma, mb, kept):
                             kept[i, j, k] = np.float32(0.0)
 
 
+@kernel(inline=True)
+def solid_share(nodes, taken, kinds, i, j, k, index, weight, corners):
+    """The solid's share of a control volume, by the distance `nodes`; found once where `taken` keeps it."""
+    keeps = taken.size > 0
+    if keeps and taken[i, j, k] >= np.float32(0.0):
+        return taken[i, j, k]
+    gather_corners(nodes, i, j, k, kinds[0], kinds[1], kinds[2], index, weight, corners)
+    share = np.float32(cube_fraction(corners))
+    if keeps:
+        taken[i, j, k] = share
+    return share
+
+
 @kernel(parallel=True)
 def cut_edges(axis, nodes, taken, sa, sb, ma, mb, e):
     """Drop the shear samples with a loose face, and take the solid's share out of those that touch one.
 
     `sa`, `sb` are the solid faces and `ma`, `mb` the masses of the two axes after `axis`. A share that is not in
-    `taken` yet is found, and kept there.
+    `taken` yet is found, and kept there, if that is not empty.
     """
     ni, nj, nk = e.shape
     for slab in prange(1, ni - 1):
@@ -164,10 +177,8 @@ def cut_edges(axis, nodes, taken, sa, sb, ma, mb, e):
                 if loose(sa, ma, a0) or loose(sa, ma, a1) or loose(sb, mb, b0) or loose(sb, mb, b1):
                     e[i, j, k] = np.float32(0.0)
                 elif sa[a0] or sa[a1] or sb[b0] or sb[b1]:
-                    if taken[i, j, k] < np.float32(0.0):
-                        gather_corners(nodes, i, j, k, axis == 0, axis == 1, axis == 2, index, weight, corners)
-                        taken[i, j, k] = cube_fraction(corners)
-                    e[i, j, k] *= np.float32(1.0) - taken[i, j, k]
+                    kinds = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+                    e[i, j, k] *= np.float32(1.0) - solid_share(nodes, taken, kinds, i, j, k, index, weight, corners)
 
 
 @kernel(parallel=True)
@@ -198,7 +209,7 @@ def couple(axis, stop_a, stop_b, sa, sb, e, f):
 def cut_cells(dim, nodes, taken, s, m, cell):
     """Drop the cells both of whose faces along an axis are loose, and take the solid's share out of the others.
 
-    A share that is not in `taken` yet is found, and kept there.
+    A share that is not in `taken` yet is found, and kept there, if that is not empty.
     """
     ni, nj, nk = cell.shape
     for slab in prange(1, ni - 1):
@@ -218,10 +229,8 @@ def cut_cells(dim, nodes, taken, s, m, cell):
                 if hangs:
                     cell[i, j, k] = np.float32(0.0)
                 elif touches_solid(s[0], s[1], s[2], i, j, k):
-                    if taken[i, j, k] < np.float32(0.0):
-                        gather_corners(nodes, i, j, k, 1, 1, 1, index, weight, corners)
-                        taken[i, j, k] = cube_fraction(corners)
-                    cell[i, j, k] *= np.float32(1.0) - taken[i, j, k]
+                    kinds = np.int64(1), np.int64(1), np.int64(1)
+                    cell[i, j, k] *= np.float32(1.0) - solid_share(nodes, taken, kinds, i, j, k, index, weight, corners)
 
 
 @kernel(parallel=True)

@@ -123,6 +123,11 @@ class ViscosityLevel:
         for a, offset in enumerate(FACES):
             interpolate(e[a], offset, self.m[a], x[a], self.blocks)
 
+    def forget_walls(self) -> None:
+        """Let go of what only coarser levels are made of."""
+        none = np.empty((0, 0, 0), np.float32)
+        self.mass, self.stopping, self.solid = ((none,) * 3,) * 3
+
     def diagonal(self) -> Vector:
         g = self.diagonal_with(self.m)
         if self.slip is not None:

@@ -7,7 +7,7 @@ the viscous problem of a `ViscousFluid`. A scene says its name (`solver.viscosit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -72,6 +72,8 @@ class OctreeSolver:
     always: bool = True
 
     def __call__(self, fluid: ViscousFluid, velocity: Staggered, limits: SolveLimits) -> SolveStats:
+        if self.always:  # the window is large for what the tree needs of it
+            fluid = replace(fluid, solid=replace(fluid.solid, keeps=False))
         problem = fluid.problem()
         adapted = self._adapted(problem, velocity)
         if adapted is None:

@@ -8,15 +8,14 @@ their face. Of the regular weights `f` is what couples the two components of a s
 import numpy as np
 
 from glug.grids.kernels import moved
-from glug.grids.octree.kernels import of_axis
 from glug.grids.octree.linear.kernels_look import entry, key_of, level_at
 from glug.jit import kernel, prange
+from glug.physics.viscosity.octree.kernels_finest import CELL, COUPLING, EDGE, finest
 from glug.physics.viscosity.octree.kernels_samples import append, cell_weight, edge_state, edge_weight
 
 MOST = 256  # entries of a row; the longest in the figure of the bench has 53
 CHUNK = 256  # rows that one thread takes at a time
 ONE, PLAIN = np.uint64(1), np.uint64(14)  # and the entries of a plain row
-CELLS, EDGES = 0, 1  # rows of `steps`: of one and three fields
 
 
 @kernel(inline=True)
@@ -33,31 +32,20 @@ def edge_mean(kappa, p, a, b):
 
 
 @kernel(inline=True)
-def flat(steps, field, x, y, z):
-    """The place of a sample in a flat field."""
-    return x * steps[field, 0] + y * steps[field, 1] + z * steps[field, 2]
-
-
-@kernel(inline=True)
-def finest_weights(axis, steps, c, e, f, x, y, z, w, v):
+def finest_weights(axis, number, packed, i, j, k, w, v):
     """Weights around a face of the finest level: the cells before and after it, the edges before and after it along the
     next axis and along the one before. `v` are the couplings.
     """
-    q = flat(steps, CELLS, x, y, z)
-    i, j, k = flat(steps, EDGES, x, y, z), flat(steps, EDGES + 1, x, y, z), flat(steps, EDGES + 2, x, y, z)
-    w[0], w[1] = c[q - steps[CELLS, axis]], c[q]
-    if axis == 0:
-        o, u = k + steps[EDGES + 2, 1], j + steps[EDGES + 1, 2]
-        w[2], w[3], w[4], w[5] = e[2][k], e[2][o], e[1][j], e[1][u]
-        v[2], v[3], v[4], v[5] = f[2][k], f[2][o], f[1][j], f[1][u]
-    elif axis == 1:
-        o, u = i + steps[EDGES, 2], k + steps[EDGES + 2, 0]
-        w[2], w[3], w[4], w[5] = e[0][i], e[0][o], e[2][k], e[2][u]
-        v[2], v[3], v[4], v[5] = f[0][i], f[0][o], f[2][k], f[2][u]
-    else:
-        o, u = j + steps[EDGES + 1, 0], i + steps[EDGES, 1]
-        w[2], w[3], w[4], w[5] = e[1][j], e[1][o], e[0][i], e[0][u]
-        v[2], v[3], v[4], v[5] = f[1][j], f[1][o], f[0][i], f[0][u]
+    x, y, z = moved(axis, -1, i, j, k)
+    w[0], w[1] = finest(number, packed, CELL, x, y, z), finest(number, packed, CELL, i, j, k)
+    for turn in range(1, 3):
+        along = (axis + turn) % 3
+        edge = 3 - axis - along
+        x, y, z = moved(along, 1, i, j, k)
+        t = 2 * turn
+        w[t], w[t + 1] = finest(number, packed, EDGE + edge, i, j, k), finest(number, packed, EDGE + edge, x, y, z)
+        v[t] = finest(number, packed, COUPLING + edge, i, j, k)
+        v[t + 1] = finest(number, packed, COUPLING + edge, x, y, z)
 
 
 @kernel(inline=True)
@@ -119,8 +107,8 @@ def plain_row(links, level, six, n, p, axis, w, f, total, column, value, at):
 
 @kernel(inline=True)
 def regular_part(
-    keys, tiers, slots, table, six, box, c, e, f, kappa, steps, shift, sides, laplacian, mass, axis, l, i, j, k, column,
-    value,
+    keys, tiers, slots, table, six, box, number, packed, kappa, steps, shift, sides, laplacian, mass, axis, l, i, j, k,
+    column, value,
 ):  # fmt: skip
     """What regular samples add to the row of a face; returns the number of entries and the diagonal, mass included."""
     x, y, z = moved(axis, -1, i, j, k)
@@ -134,7 +122,7 @@ def regular_part(
         p, q, r = moved(axis, 2 * side - 1, x, y, z)
         if (high if side else low) != l or level_at(keys, tiers, slots, table, box, l, p, q, r) < l:
             continue
-        w = scale * cell_weight(c, kappa, steps, shift, l, x, y, z)
+        w = scale * cell_weight(number, packed, kappa, steps, shift, l, x, y, z)
         w = 0.5 * w if laplacian else w
         if w > 0.0:
             mass += w
@@ -147,7 +135,7 @@ def regular_part(
             x, y, z = moved(along, side, i, j, k)
             if edge_state(keys, tiers, slots, table, box, edge, l, x, y, z) != 1:
                 continue
-            w = scale * edge_weight(box, e, kappa, steps, shift, sides, edge, l, x, y, z)
+            w = scale * edge_weight(box, number, packed, kappa, steps, shift, sides, edge, l, x, y, z)
             if not w > 0.0:
                 continue
             mass += w
@@ -155,7 +143,8 @@ def regular_part(
             n = append(keys, tiers, slots, table, six, box, axis, l, p, q, r, -w, column, value, n)
             if laplacian:
                 continue
-            w = np.float64(of_axis(f, edge, x + shift, y + shift, z + shift)) if l == 0 else w
+            if l == 0:
+                w = np.float64(finest(number, packed, COUPLING + edge, x + shift, y + shift, z + shift))
             w = w if side == 0 else -w
             n = append(keys, tiers, slots, table, six, box, along, l, x, y, z, w, column, value, n)
             x, y, z = moved(axis, -1, x, y, z)
@@ -203,32 +192,20 @@ def irregular_part(laplacian, place, face, lists, column, value, n, total, taken
     return n, total
 
 
-@kernel(inline=True)
-def plain_weights(steps, c, e, f, kappa, kappa_steps, shift, axis, l, i, j, k, w, v):
-    """Weights around a face all of whose samples are regular, from flat fields."""
-    if l == 0:
-        x, y, z = np.uint64(i + shift), np.uint64(j + shift), np.uint64(k + shift)
-        finest_weights(axis, steps, c, e, f, x, y, z, w, v)
-    else:
-        coarse_weights(axis, kappa, kappa_steps, l, i, j, k, w, v)
-
-
 @kernel(parallel=True)
 def fill_rows(
-    look, leaves, weights, flat_fields, steps, laplacian, place, lists, chunks, begins, ends, fits, start, length,
-    column, value, rest,
+    look, leaves, weights, laplacian, place, lists, chunks, begins, ends, fits, start, length, column, value, rest
 ):  # fmt: skip
     """The rows of `chunks`, one after the other from begins[chunk] on; `fits` says whether there was enough room.
 
-    `leaves` are the links and levels of the tree's, `steps` those of `flat_fields`: c, e, f.
+    `leaves` are the links and levels of the tree's.
     """
     begin = lists[0]
     keys, tiers, slots, table, six, box = look
     links, level = leaves
-    m, c, e, f, kappa, kappa_steps, shift, sides = weights
-    flat_c, flat_e, flat_f = flat_fields
-    for number in prange(chunks.shape[0]):
-        chunk = chunks[number]
+    m, number, packed, kappa, steps, shift, sides = weights
+    for turn in prange(chunks.shape[0]):
+        chunk = chunks[turn]
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
         taken, entries = np.full(MOST, -1, np.int64), np.empty(MOST, np.int64)
         w, v = np.zeros(6, np.float64), np.zeros(6, np.float64)
@@ -246,7 +223,7 @@ def fill_rows(
             n, total = 0, 0.0
             if not plain:
                 n, total = regular_part(
-                    keys, tiers, slots, table, six, box, c, e, f, kappa, kappa_steps, shift, sides, laplacian, mass,
+                    keys, tiers, slots, table, six, box, number, packed, kappa, steps, shift, sides, laplacian, mass,
                     axis, l, i, j, k, index, weight,
                 )  # fmt: skip
                 for o in range(n):
@@ -258,7 +235,10 @@ def fill_rows(
                 at = end + ONE
                 break
             if plain:
-                plain_weights(steps, flat_c, flat_e, flat_f, kappa, kappa_steps, shift, axis, l, i, j, k, w, v)
+                if l == 0:
+                    finest_weights(axis, number, packed, i + shift, j + shift, k + shift, w, v)
+                else:
+                    coarse_weights(axis, kappa, steps, l, i, j, k, w, v)
                 at, total = plain_row(links, level, six, upper, lower, axis, w, v, mass, column, value, at)
             else:
                 for o in range(n):

@@ -7,15 +7,15 @@ Lengths are finest cells. `look` is the tree: what `kernels_look` takes. `weight
 of all unknown faces, 1 on coarse ones, and c, e and f on finest cells; and `kappa`, mu dt / (rho dx^2) of all levels
 above the finest, which are all liquid, with the `steps` that lead through it; `shift` is the place of the tree's corner
 in the regular grid, and `sides` (3, 2) are the slip lengths of the sides of the box. c is twice mu dt / (rho dx^2)
-times the liquid fraction, e that of edges.
+times the liquid fraction, e that of edges; both, and f, are in tiles (`kernels_finest`): `number`, `packed`.
 """
 
 import numpy as np
 
 from glug.grids.kernels import moved
-from glug.grids.octree.kernels import of_axis
 from glug.grids.octree.linear.kernels_look import face_at, level_at
 from glug.jit import kernel, prange
+from glug.physics.viscosity.octree.kernels_finest import CELL, EDGE, finest
 
 MOST = 64  # entries of a sample, and more
 CHUNK = np.int64(256)  # leaves that one thread takes at a time
@@ -147,8 +147,10 @@ def kappa_at(kappa, steps, l, i, j, k):
 
 
 @kernel(inline=True)
-def cell_weight(c, kappa, steps, shift, l, i, j, k):
-    return np.float64(c[i + shift, j + shift, k + shift]) if l == 0 else 2.0 * kappa_at(kappa, steps, l, i, j, k)
+def cell_weight(number, packed, kappa, steps, shift, l, i, j, k):
+    if l == 0:
+        return np.float64(finest(number, packed, CELL, i + shift, j + shift, k + shift))
+    return 2.0 * kappa_at(kappa, steps, l, i, j, k)
 
 
 @kernel(inline=True)
@@ -165,10 +167,10 @@ def at_side(box, sides, axis, l, i, j, k):
 
 
 @kernel(inline=True)
-def edge_weight(box, e, kappa, steps, shift, sides, axis, l, i, j, k):
+def edge_weight(box, number, packed, kappa, steps, shift, sides, axis, l, i, j, k):
     """That of an edge: the mean of four cells on coarser levels, of those that are in the box."""
     if l == 0:
-        return np.float64(of_axis(e, axis, i + shift, j + shift, k + shift))
+        return np.float64(finest(number, packed, EDGE + axis, i + shift, j + shift, k + shift))
     total = 0.0
     for p in range(2):
         for q in range(2):
@@ -191,7 +193,7 @@ def irregular_samples(
     """
     count_only = sample_weight.shape[0] == 0
     keys, tiers, slots, table, six, box = look
-    _, c, e, _, kappa, steps, shift, sides = weights
+    _, number, packed, kappa, steps, shift, sides = weights
     for chunk in prange(starts.shape[0]):
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
         s = np.int64(0) if count_only else starts[chunk, 0]
@@ -213,7 +215,7 @@ def irregular_samples(
                         < l
                     ):
                         n = strain_entries(keys, tiers, slots, table, six, box, kind, l, i, j, k, index, weight)
-                        w = cell_weight(c, kappa, steps, shift, l, i, j, k) * (1 << (3 * l))
+                        w = cell_weight(number, packed, kappa, steps, shift, l, i, j, k) * (1 << (3 * l))
                         w = 0.5 * w if laplacian else w
                 else:
                     axis, p, q = (kind - 3) // 4, (kind - 3) // 2 % 2, (kind - 3) % 2
@@ -229,7 +231,7 @@ def irregular_samples(
                         n, two = gradient_entries(
                             keys, tiers, slots, table, six, box, enhanced, axis, d, b, l, x, y, z, index, weight, n
                         )
-                        w = edge_weight(box, e, kappa, steps, shift, sides, axis, l, x, y, z) * one * two * (1 << l)
+                        w = edge_weight(box, number, packed, kappa, steps, shift, sides, axis, l, x, y, z) * one * two * (1 << l)
                 if n > 0:
                     if not count_only:
                         sample_weight[s] = w

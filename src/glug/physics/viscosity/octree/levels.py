@@ -17,7 +17,7 @@ from glug.grids.octree import kernels_transfer as kernels
 from glug.grids.octree.linear.kept import KeptFaces
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.viscosity import kernels_contact_line
-from glug.physics.viscosity.levels import ViscosityLevel, coarser, hierarchy
+from glug.physics.viscosity.levels import ViscosityLevel, hierarchy
 from glug.physics.viscosity.octree.slip import SlippingRows
 from glug.physics.viscosity.octree.tree import AdaptedProblem
 from glug.solvers.assembled.rows import AssembledSystem, BlockGaussSeidel
@@ -143,10 +143,13 @@ class BelowTree:
 
     @classmethod
     def of(cls, adapted: AdaptedProblem) -> "BelowTree":
-        """From the regular grid of finest cells, which is not kept."""
-        regular, faces, shift = adapted.regular, adapted.faces, adapted.shift
-        hard = in_tiles(hard_cells(regular, adapted.jumps), faces.place, shift)
-        return cls(faces, shift, [m.shape for m in regular.m], hard, hierarchy(coarser(regular)))
+        """From the regular problem, which `adapted` has no more then."""
+        faces, shift, shapes = adapted.faces, adapted.shift, [m.shape for m in adapted.regular.m]
+        hard = in_tiles(hard_cells(adapted.regular, adapted.jumps), faces.place, shift)
+        grids = hierarchy(adapted.coarser())
+        for grid in grids:
+            grid.forget_walls()
+        return cls(faces, shift, shapes, hard, grids)
 
     def levels(self, system: AssembledSystem | SlippingRows) -> list[Level]:
         return [OctreeLevel(self, system), *self.grids]

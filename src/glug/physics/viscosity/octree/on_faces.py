@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,8 @@ class TreeLiquid:
         phi = np.full(box.shape, box.dx, np.float32)
         kernels_kept.paint_values(tree.key, tree.level, self.phi, phi)
         phi = np.pad(phi, around, mode="edge")  # liquid goes on into the walls that it touches
-        problem = ViscosityProblem.build(grid, phi, self.solids(grid), self.diffusion)
+        solid = replace(self.solids(grid), keeps=False)
+        problem = ViscosityProblem.build(grid, phi, solid, self.diffusion)
         regular = problem.system()
         ready = time.perf_counter()
         kept = KeptFaces.of(self.faces, regular.m, around)
@@ -58,11 +59,10 @@ class TreeLiquid:
     def solve(self, u: np.ndarray, limits: SolveLimits) -> SolveStats:
         """Replace the velocities `u` of the faces by the solution, in place; those inside solids become zero."""
         adapted = self.adapted()
-        octree, kept = OctreeViscosity(adapted, self.diffusion), adapted.faces
-        mine = kept.number >= 0
-        x, stats = octree.solved(u[: len(mine)][mine], limits)
-        kernels_kept.clear_stopped(
-            kept.tree.key, kept.tree.level, self.faces.first, self.faces.owned, octree.solid_faces, BEYOND, u
-        )
+        kept, stopped = adapted.faces, adapted.problem.solid_faces
+        tree, mine = kept.tree, kept.number >= 0
+        kernels_kept.clear_stopped(tree.key, tree.level, self.faces.first, self.faces.owned, stopped, BEYOND, u)
+        del stopped
+        x, stats = OctreeViscosity(adapted, self.diffusion).solved(u[: len(mine)][mine], limits)
         u[: len(mine)][mine] = x
         return stats

@@ -14,8 +14,8 @@ import numpy as np
 from glug.grids.octree.transfer import to_octree, to_regular
 from glug.grids.octree.tree import Octree
 from glug.grids.regular import Staggered
-from glug.physics.rigid.bodies import wall_velocity
 from glug.physics.terms import Eliminated
+from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.levels import REPEATS, BelowTree, OctreeSmoother
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.octree.slip import SlippingRows
@@ -49,7 +49,8 @@ class OctreeViscosity:
     ):
         problem, regular, self.faces, self.shift = adapted.problem, adapted.regular, adapted.faces, adapted.shift
         self.tree, self.place, self.volume = adapted.tree, adapted.faces.place, adapted.faces.volume
-        self.solid, self.solid_faces, self.bodies = problem.solid, problem.solid_faces, problem.bodies
+        self.walls, self.bodies = problem.solid.velocity, problem.bodies
+        self.stopped = [np.packbits(s) for s in problem.solid_faces]
         begin = time.perf_counter()
         self.mass, held = self._of_finest(problem.mass, 1.0), self._of_finest(regular.m, 1.0)
         self.known = None  # what the known velocities of solids add to the right-hand side of finest faces
@@ -58,13 +59,14 @@ class OctreeViscosity:
         terms, slip, density = problem.terms, problem.slip, problem.density
         number = self._numbers(problem) if terms or slip is not None else np.zeros(0, np.int64)
         taken = time.perf_counter()
+        finest = FinestWeights.of(self.tree, self.shift, regular.c[0], regular.e, regular.f)
+        del problem, regular
         below = BelowTree.of(adapted) if solver.coarse else None
-        fields = held, regular.c[0], regular.e, regular.f
+        adapted.let_go()
         coarsened = time.perf_counter()
-        del problem, regular, adapted.problem, adapted.regular
-        weights = OctreeWeights(*fields, *coarse_diffusion(self.tree, diffusion), self.shift, adapted.sides)
+        weights = OctreeWeights(held, finest, *coarse_diffusion(self.tree, diffusion), self.shift, adapted.sides)
         rows = assemble(self.faces, weights, enhanced=enhanced)
-        del fields, weights
+        del held, finest, weights
         if density is not None:
             self._weigh(density, rows)
         self.system = rows if slip is None else SlippingRows(rows, slip, number)
@@ -127,7 +129,9 @@ class OctreeViscosity:
         x, stats = self.solved(start, limits, velocity)
         begin = time.perf_counter()
         to_regular(painted, self.place, x, velocity)
-        write_solids(wall_velocity(self.solid, self.bodies), self.solid_faces, velocity)
+        walls = self.walls if self.bodies is None else self.bodies.walls
+        stopped = [np.unpackbits(s, count=u.size).reshape(u.shape) for s, u in zip(self.stopped, velocity)]
+        write_solids(walls, (stopped[0], stopped[1], stopped[2]), velocity)
         spent = time.perf_counter() - begin
         self.seconds["transfer"] += spent
         return replace(stats, setup_seconds=stats.setup_seconds + spent)

@@ -9,9 +9,9 @@ from glug.errors import SolverError
 from glug.grids.octree.linear.kept import KeptFaces, Look
 from glug.grids.octree.linear.morton import cells_of
 from glug.grids.octree.linear.tree import LinearTree
-from glug.grids.regular import Staggered, mapped
 from glug.physics.viscosity.octree import kernels_rows as kernels
 from glug.physics.viscosity.octree import kernels_samples as listing
+from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.tree import STICKING, Sides
 from glug.physics.viscosity.weights import Diffusion
 from glug.solvers.assembled.rows import AssembledSystem
@@ -26,9 +26,7 @@ class OctreeWeights:
     """Mass and stress weights: of the regular problem on finest cells, and mu dt / (rho dx^2) on coarser ones."""
 
     mass: np.ndarray  # what acts on each of the unknown faces alone; 1 on coarse ones
-    cell: np.ndarray
-    edges: Staggered
-    coupling: Staggered
+    finest: FinestWeights
     kappa: np.ndarray  # one number, or those of the cells of levels 1, 2, ... one after the other
     steps: np.ndarray  # (levels, 4): where each level begins in it, and how far its cells are apart along every axis
     shift: int = 0  # the place of the tree's corner in the regular grid
@@ -37,8 +35,7 @@ class OctreeWeights:
     @property
     def arrays(self) -> tuple:
         """What kernels take."""
-        fields = self.mass, self.cell, self.edges, self.coupling
-        return *fields, self.kappa, self.steps, self.shift, np.array(self.sides, np.float64)
+        return self.mass, self.finest.number, self.finest.packed, self.kappa, self.steps, self.shift, np.array(self.sides, np.float64)
 
 
 def coarse_diffusion(tree: LinearTree, diffusion: Diffusion) -> tuple[np.ndarray, np.ndarray]:
@@ -86,12 +83,10 @@ def assemble(
 
     `laplacian` is the baseline: the gradient of every component on its own.
     """
-    look, w = faces.look, weights
+    look = faces.look
     lists = list_samples(faces, look, weights, enhanced, laplacian)
-    flat = w.cell.ravel(), flattened(w.edges), flattened(w.coupling)
-    steps = np.array([(ny * nz, nz, 1) for _, ny, nz in (a.shape for a in (w.cell, *w.edges))], np.uint64)
     leaves = faces.tree.links, faces.tree.level
-    fixed = look, leaves, w.arrays, flat, steps, laplacian, faces.place, lists
+    fixed = look, leaves, weights.arrays, laplacian, faces.place, lists
     start, length = np.empty(faces.count, np.uint32), np.empty(faces.count, np.uint8)
     rest = np.empty(faces.count, np.float32)
     fits = np.zeros(-(-faces.count // kernels.CHUNK), np.bool_)
@@ -111,11 +106,6 @@ def assemble(
         if fits.all():
             return AssembledSystem("viscosity", start, length, column, value, rest)
     raise AssertionError("a row of an octree has more entries than samples can give it")
-
-
-def flattened(fields: Staggered) -> Staggered:
-    """The same samples in arrays of one dimension."""
-    return mapped(np.ravel, fields)
 
 
 def entry_room(size: int) -> tuple[np.ndarray, np.ndarray]:

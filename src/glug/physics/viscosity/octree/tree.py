@@ -11,7 +11,7 @@ from glug.grids.octree.linear.kept import KeptFaces
 from glug.grids.octree.linear.morton import cells_of, keys_of
 from glug.grids.octree.linear.tree import LinearTree
 from glug.grids.regular import Staggered, lower_upper, mapped
-from glug.physics.viscosity.levels import ViscosityLevel
+from glug.physics.viscosity.levels import ViscosityLevel, coarser
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.weights import JUMP
 
@@ -111,6 +111,22 @@ class AdaptedProblem:
     @property
     def tree(self) -> LinearTree:
         return self.faces.tree
+
+    def coarser(self) -> ViscosityLevel:
+        """The regular grid of twice the finest cells; that of finest cells is let go of."""
+        regular = self.regular
+        if regular.slip is None:  # what is left is all that a coarse grid is made of
+            regular.m = regular.mask = regular.swept = regular.mass
+            regular.f = self.problem.coupling = regular.e
+        del self.problem
+        coarse = coarser(regular)
+        del self.regular
+        return coarse
+
+    def let_go(self) -> None:
+        """Keep no more of the regular problem."""
+        self.__dict__.pop("problem", None)
+        self.__dict__.pop("regular", None)
 
 
 def adapt(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ def _step(given: Any, solver: str, most: int) -> Result:
     velocity = copied(given.velocity)
     seconds = dict.fromkeys(STAGES, 0.0)
     begin = time.perf_counter()
-    problem = ViscosityProblem.build(given.grid, given.phi, given.solid, given.diffusion)
+    solid = replace(given.solid, keeps=False) if on_tree else given.solid  # as in scenes
+    problem = ViscosityProblem.build(given.grid, given.phi, solid, given.diffusion)
     seconds["weights"] = time.perf_counter() - begin
     if on_tree:
         adapted = adapt(problem, levels, band)

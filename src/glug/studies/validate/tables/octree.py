@@ -24,6 +24,7 @@ from glug.grids.octree.tree import Octree
 from glug.grids.regular import EDGES, mapped
 from glug.physics.reference.viscosity import stiffness
 from glug.physics.variational import stress_rows
+from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.studies.problems.linear_octree import linear
 from glug.studies.registry import StudyOptions
@@ -98,7 +99,8 @@ class OctreeStep:
         edges = mapped(self._weights, EDGES)
         tree = linear(self.tree)
         faces, numbers = KeptFaces.of(TreeFaces.of(tree)), self.operators.faces.numbers
-        weights = OctreeWeights(np.ones(faces.count, np.float32), 2 * cell, edges, edges, *coarse_diffusion(tree, cell))
+        finest = FinestWeights.of(tree, 0, 2 * cell, edges, edges)
+        weights = OctreeWeights(np.ones(faces.count, np.float32), finest, *coarse_diffusion(tree, cell))
         matrix = assemble(faces, weights, enhanced=self.gradient == "enhanced").matrix()
         theirs = np.argsort(numbers[faces.place[:, 0], *faces.place[:, 2:].T])  # their order of the same faces
         return matrix[theirs][:, theirs]
