@@ -16,7 +16,7 @@ class FinestWeights:
     """Cells, edges, and what couples the two components of a shear, of the tiles with finest leaves or beside one."""
 
     number: np.ndarray  # int32: the place of every tile of the window in `packed`; 0, which is empty, for most
-    packed: np.ndarray  # (7, tiles, 512) float32
+    packed: np.ndarray  # (7, tiles, 64) float32
 
     @classmethod
     def of(cls, tree: LinearTree, shift: int, cell: np.ndarray, edges: Staggered, coupling: Staggered) -> FinestWeights:

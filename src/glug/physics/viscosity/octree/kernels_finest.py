@@ -5,7 +5,7 @@ import numpy as np
 from glug.grids.octree.linear.kernels_kept import face_corner
 from glug.jit import kernel, prange
 
-SIDE, LOW, DEEP = np.int64(8), np.int64(7), np.int64(3)  # of a tile, the bits of a cell in it, and how many they are
+SIDE, LOW, DEEP = np.int64(4), np.int64(3), np.int64(2)  # of a tile, the bits of a cell in it, and how many they are
 CELL, EDGE, COUPLING = np.int64(0), np.int64(1), np.int64(4)  # where fields begin among those of a tile
 
 
@@ -41,5 +41,5 @@ def pack(field, place, packed):
 @kernel(inline=True)
 def finest(number, packed, field, i, j, k):
     """The weight of a field at a finest cell or edge."""
-    place = ((i & LOW) << np.int64(6)) | ((j & LOW) << DEEP) | (k & LOW)
+    place = ((i & LOW) << (DEEP + DEEP)) | ((j & LOW) << DEEP) | (k & LOW)
     return packed[field, number[i >> DEEP, j >> DEEP, k >> DEEP], place]

@@ -196,7 +196,7 @@ def irregular_part(laplacian, place, face, lists, column, value, n, total, taken
 def fill_rows(
     look, leaves, weights, laplacian, place, lists, chunks, begins, ends, fits, start, length, column, value, rest
 ):  # fmt: skip
-    """The rows of `chunks`, one after the other from begins[chunk] on; `fits` says whether there was enough room.
+    """The rows of `chunks`, those of each one after the other from its begin on; `fits` says whether they end in time.
 
     `leaves` are the links and levels of the tree's.
     """
@@ -209,7 +209,7 @@ def fill_rows(
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
         taken, entries = np.full(MOST, -1, np.int64), np.empty(MOST, np.int64)
         w, v = np.zeros(6, np.float64), np.zeros(6, np.float64)
-        at, end = np.uint64(begins[chunk]), np.uint64(ends[chunk])
+        at, end = np.uint64(begins[turn]), np.uint64(ends[turn])
         for row in range(np.uint64(chunk * CHUNK), np.uint64(min((chunk + 1) * CHUNK, place.shape[0]))):
             axis, l = np.int64(place[row, 0]), np.int64(place[row, 1])
             i, j, k = np.int64(place[row, 2]) >> l, np.int64(place[row, 3]) >> l, np.int64(place[row, 4]) >> l
@@ -246,4 +246,18 @@ def fill_rows(
                     at += ONE
             length[row] = at - np.uint64(start[row])
             rest[row] = total
-        fits[chunk] = at <= end
+        fits[turn] = at <= end
+
+
+@kernel
+def close_up(chunks, top, start, length, column, value):
+    """Move the rows of `chunks` to where each ends when the next begins, from `top` on; returns where the last ends."""
+    at, rows = np.uint64(top), start.shape[0]
+    for turn in range(chunks.shape[0]):
+        for row in range(chunks[turn] * CHUNK, min((chunks[turn] + 1) * CHUNK, rows)):
+            begin = np.uint64(start[row])
+            start[row] = at
+            for o in range(np.uint64(length[row])):
+                column[at + o], value[at + o] = column[begin + o], value[begin + o]
+            at += np.uint64(length[row])
+    return at

@@ -1,7 +1,6 @@
 """The viscous matrix of an octree, assembled in parallel straight into compressed rows."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -16,9 +15,10 @@ from glug.physics.viscosity.octree.tree import STICKING, Sides
 from glug.physics.viscosity.weights import Diffusion
 from glug.solvers.assembled.rows import AssembledSystem
 
-# Entries of rows at transitions beyond those of plain ones, on average over a chunk of rows. The first is enough for
-# all but a few chunks, which get LATE times as many.
-SPARE, LATE = (11, 56, kernels.MOST), 4
+# Entries of rows at transitions beyond those of plain ones, on average over a chunk of rows: enough for all but a few
+# chunks, which are filled again with room for LATE times as many, and so on. A WAVE of chunks is filled with such room
+# and then closed up.
+SPARE, LATE, WAVE = 11, 4, 64
 
 
 @dataclass(frozen=True)
@@ -89,35 +89,34 @@ def assemble(
     fixed = look, leaves, weights.arrays, laplacian, faces.place, lists
     start, length = np.empty(faces.count, np.uint32), np.empty(faces.count, np.uint8)
     rest = np.empty(faces.count, np.float32)
-    fits = np.zeros(-(-faces.count // kernels.CHUNK), np.bool_)
-    for spare in SPARE:
-        sizes = chunk_sizes(lists[0], int(kernels.PLAIN), spare)
-        ends = np.cumsum(sizes)
-        column, value = entry_room(int(sizes.sum()))
-        fill = partial(kernels.fill_rows, *fixed)
-        out = fits, start, length, column, value, rest
-        fill(np.arange(len(sizes)), ends - sizes, ends, *out)
-        late = np.flatnonzero(~fits)
-        if len(late):
-            sizes[late] = chunk_sizes(lists[0], int(kernels.PLAIN), LATE * spare)[late]
-            ends[late] = ends[-1] + np.cumsum(sizes[late])  # behind all others
-            if ends[late[-1]] <= len(column):
-                fill(late, ends - sizes, ends, *out)
-        if fits.all():
-            return AssembledSystem("viscosity", start, length, column, value, rest)
-    raise AssertionError("a row of an octree has more entries than samples can give it")
+    plain, listed = chunk_sizes(lists[0])
+    size, top = int((plain + SPARE * listed).sum()), 0
+    column, value = np.empty(size, np.int32), np.empty(size, np.float32)
+    for first in range(0, len(plain), WAVE):
+        left, spare = np.arange(first, min(first + WAVE, len(plain))), SPARE
+        while len(left):
+            sizes = plain[left] + spare * listed[left]
+            ends, fits = top + np.cumsum(sizes), np.empty(len(left), np.bool_)
+            make_room(int(ends[-1]), column, value)
+            kernels.fill_rows(*fixed, left, ends - sizes, ends, fits, start, length, column, value, rest)
+            top = int(kernels.close_up(left[fits], top, start, length, column, value))
+            left, spare = left[~fits], LATE * spare
+    for entries in (column, value):
+        entries.resize(top, refcheck=False)
+    return AssembledSystem("viscosity", start, length, column, value, rest)
 
 
-def entry_room(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and values for `size` entries, and for those that need more room than others."""
-    size += size // 20 + LATE * kernels.CHUNK * kernels.MOST // 4
+def make_room(size: int, *entries: np.ndarray) -> None:
+    """Let arrays have room for `size` entries at least, in place."""
     if size >= 1 << 32:
         raise SolverError(f"viscosity: {size} entries in the matrix of an octree; at most 2^32 - 1 fit")
-    return np.empty(size, np.int32), np.empty(size, np.float32)
+    for array in entries:
+        if size > len(array):
+            array.resize(size, refcheck=False)
 
 
-def chunk_sizes(begin: np.ndarray, plain: int, spare: int) -> np.ndarray:
-    """Entries of every chunk of rows: `plain` per row, and `spare` more where a listed sample adds to it."""
-    listed = np.diff(begin) > 0
-    rows = np.arange(0, len(listed), kernels.CHUNK)
-    return plain * np.diff(rows, append=len(listed)) + spare * np.add.reduceat(listed, rows, dtype=np.int64)
+def chunk_sizes(begin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of every chunk of rows if all of them were plain; how many of them have listed samples."""
+    rows = np.arange(0, len(begin) - 1, kernels.CHUNK)
+    plain = int(kernels.PLAIN) * np.diff(rows, append=len(begin) - 1)
+    return plain, np.add.reduceat(np.diff(begin) > 0, rows, dtype=np.int64) if len(rows) else plain
