@@ -169,17 +169,18 @@ def number_face(numbers, place, number, axis, l, x, y, z):
 
 
 @kernel(parallel=True)
-def plain_cells(m, plain):
-    """1 at cells all of whose faces have `m` = 1: full of liquid and away from solids."""
+def look_at_faces(axis, m, plain, wet):
+    """Clear `plain` at cells without `m` = 1 on both faces of `axis`; mark in `wet` those with a positive one."""
     least, most = np.float32(0.9999), np.float32(1.0001)
     ni, nj, nk = plain.shape
+    di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
     for slab in prange(ni):
         i = np.int64(slab)
         for j in range(nj):
             for k in range(nk):
-                ok = least < m[0][i, j, k] < most and least < m[0][i + 1, j, k] < most
-                ok = ok and least < m[1][i, j, k] < most and least < m[1][i, j + 1, k] < most
-                plain[i, j, k] = ok and least < m[2][i, j, k] < most and least < m[2][i, j, k + 1] < most
+                low, high = m[i, j, k], m[i + di, j + dj, k + dk]
+                plain[i, j, k] &= least < low < most and least < high < most
+                wet[i, j, k] |= max(low, high) > np.float32(0.0)
 
 
 @kernel(parallel=True)

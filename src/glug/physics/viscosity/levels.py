@@ -219,8 +219,16 @@ def held_faces(mass: Staggered, stopping: Staggered, solid: SolidFaces, c: Stagg
     """What acts on the unknown faces alone: their mass, and walls nearer than the next face."""
     held = copied(mass)
     for a, m in enumerate(held):
-        wall_kernels.hold_by_walls(a, stopping[a], solid[a], c[a], e[(a + 2) % 3], e[(a + 1) % 3], m)
+        hold_by_walls(a, stopping, solid, c, e, m)
     return held
+
+
+def hold_by_walls(
+    axis: int, stopping: Staggered, solid: SolidFaces, c: Staggered, e: Staggered, mass: np.ndarray
+) -> None:
+    """The same for one axis, to its masses, in place."""
+    sides = e[(axis + 2) % 3], e[(axis + 1) % 3]
+    wall_kernels.hold_by_walls(axis, stopping[axis], solid[axis], c[axis], *sides, mass)
 
 
 def couple(stopping: Staggered, solid: SolidFaces, e: Staggered, coupling: Staggered) -> None:

@@ -34,6 +34,7 @@ from glug.physics.viscosity.levels import (
     cells_with_unknowns,
     couple,
     held_faces,
+    hold_by_walls,
 )
 from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative, preconditioners, solve_parts
 from glug.physics.viscosity.slip import SlipTerm, interpolated, stiffness
@@ -152,12 +153,25 @@ class ViscosityProblem:
 
     def system(self) -> ViscosityLevel:
         """The matrix-free operator."""
-        cell = (self.weights.cell,) * 3
-        stopping = self.solid.stopping
+        mass, edges, stopping = self.held_mass, self.weights.edges, self.solid.stopping
+        m = held_faces(mass, stopping, self.solid_faces, (self.weights.cell,) * 3, edges)
+        return self._level(mass, m, self.coupling)
+
+    def unheld(self) -> ViscosityLevel:
+        """The same without what walls hold or couple: what coarse grids are made of."""
         mass = self.held_mass
-        m = held_faces(mass, stopping, self.solid_faces, cell, self.weights.edges)
+        return self._level(mass, mass, self.weights.edges)
+
+    def held(self, axis: int) -> np.ndarray:
+        """What acts on the unknown faces of one axis alone: their mass, and walls nearer than the next face."""
+        m = self.held_mass[axis].copy()
+        cell = (self.weights.cell,) * 3
+        hold_by_walls(axis, self.solid.stopping, self.solid_faces, cell, self.weights.edges, m)
+        return m
+
+    def _level(self, mass: Staggered, m: Staggered, coupling: Staggered) -> ViscosityLevel:
         blocks = active_blocks(cells_with_unknowns(m, self.grid.shape))
-        fields = mass, m, cell, self.weights.edges, self.coupling, stopping, self.solid_faces
+        fields = mass, m, (self.weights.cell,) * 3, self.weights.edges, coupling, self.solid.stopping, self.solid_faces
         return ViscosityLevel(self.grid.dx, self.grid.shape, *fields, blocks, self.slip)
 
     def right_hand_side(self, velocity: Staggered) -> Vector:

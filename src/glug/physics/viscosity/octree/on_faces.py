@@ -50,7 +50,7 @@ class TreeLiquid:
         phi = np.pad(phi, around, mode="edge")  # liquid goes on into the walls that it touches
         solid = replace(self.solids(grid), keeps=False)
         problem = ViscosityProblem.build(grid, phi, solid, self.diffusion)
-        regular = problem.system()
+        regular = problem.unheld()
         ready = time.perf_counter()
         kept = KeptFaces.of(self.faces, regular.m, around)
         seconds = {"weights": ready - begin, "adapt": time.perf_counter() - ready}

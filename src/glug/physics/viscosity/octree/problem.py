@@ -7,6 +7,7 @@ So the weights, the solids' part of the right-hand side and the rule for faces w
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -52,14 +53,14 @@ class OctreeViscosity:
         self.walls, self.bodies = problem.solid.velocity, problem.bodies
         self.stopped = [np.packbits(s) for s in problem.solid_faces]
         begin = time.perf_counter()
-        self.mass, held = self._of_finest(problem.mass, 1.0), self._of_finest(regular.m, 1.0)
+        self.mass, held = self._of_finest(problem.mass, 1.0), self._of_finest(map(problem.held, range(3)), 1.0)
         self.known = None  # what the known velocities of solids add to the right-hand side of finest faces
         if problem.known_walls is not None:
             self.known = self._of_finest(problem.right_hand_side(problem.grid.staggered()), 0.0)
         terms, slip, density = problem.terms, problem.slip, problem.density
         number = self._numbers(problem) if terms or slip is not None else np.zeros(0, np.int64)
         taken = time.perf_counter()
-        finest = FinestWeights.of(self.tree, self.shift, regular.c[0], regular.e, regular.f)
+        finest = FinestWeights.of(self.tree, self.shift, regular.c[0], regular.e, problem.coupling)
         del problem, regular
         below = BelowTree.of(adapted) if solver.coarse else None
         adapted.let_go()
@@ -75,7 +76,7 @@ class OctreeViscosity:
         spent = {"transfer": taken - begin, "setup": coarsened - taken, "assemble": time.perf_counter() - coarsened}
         self.seconds = {**adapted.seconds, **spent}
 
-    def _of_finest(self, fields: Vector, elsewhere: float) -> np.ndarray:
+    def _of_finest(self, fields: Iterable[np.ndarray], elsewhere: float) -> np.ndarray:
         """Regular fields at the tree's finest faces."""
         values = np.full(len(self.place), elsewhere, np.float32)
         for a, field in enumerate(fields):

@@ -1,6 +1,7 @@
 """Which tree fits a viscous problem: finest cells wherever it is not plain, coarser ones inside."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from glug.grids.octree.linear.faces import TreeFaces
 from glug.grids.octree.linear.kept import KeptFaces
 from glug.grids.octree.linear.morton import cells_of, keys_of
 from glug.grids.octree.linear.tree import LinearTree
-from glug.grids.regular import Staggered, lower_upper, mapped
+from glug.grids.regular import Staggered, lower_upper
 from glug.physics.viscosity.levels import ViscosityLevel, coarser
 from glug.physics.viscosity.problem import ViscosityProblem
 from glug.physics.viscosity.weights import JUMP
@@ -25,41 +26,46 @@ SAME_DENSITY = 1e-3  # by which densities may differ that count as one
 
 
 def tree_inside(
-    m: Staggered, levels: int, band: int, finest: np.ndarray | None = None, jumps: np.ndarray | None = None
+    m: Iterable[np.ndarray],
+    levels: int,
+    band: int,
+    finest: np.ndarray | None = None,
+    jumps: np.ndarray | None = None,
 ) -> LinearTree:
     """The coarsest tree of the liquid that has `band` finest cells of plain liquid around everything else.
 
-    `m` is what acts on the regular faces alone: 1 where they are plain. `jumps` are cells that are not plain either
-    (`jump_cells`), `finest` such that are finest without a band (`bent_cells`).
+    `m` is what acts on the regular faces alone, axis by axis: 1 where they are plain. `jumps` are cells that are not
+    plain either (`jump_cells`), `finest` such that are finest without a band (`bent_cells`).
     """
-    shape = m[1].shape[0], m[0].shape[1], m[0].shape[2]
-    inside, smaller = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
-    kernels.plain_cells(m, inside)
+    for a, field in enumerate(m):
+        if a == 0:
+            shape = field.shape[0] - 1, *field.shape[1:]
+            inside, near = np.ones(shape, np.bool_), np.zeros(shape, np.bool_)
+        kernels.look_at_faces(a, field, inside, near)
+        del field
     if jumps is not None:
         inside &= ~jumps
+    smaller = np.empty_like(inside)
     # A leaf touches plain cells only, even with a band of one: no stencil at a transition then meets a cut.
     for _ in range(max(band - 1, 1)):
         kernels.shrink(inside, smaller)
         inside, smaller = smaller, inside
     np.logical_not(inside, out=smaller)
+    del inside
     if finest is not None:
         smaller |= finest
-    return tree_around(smaller, near_unknowns(m, inside), levels)
+    widen(near)
+    return tree_around(smaller, near, levels)
 
 
-def near_unknowns(m: Staggered, near: np.ndarray) -> np.ndarray:
-    """The cells with an unknown face, and those beside them, into `near`."""
-    near[:] = False
-    for a, field in enumerate(m):
-        for side in lower_upper(field, a):
-            near |= side > 0
+def widen(near: np.ndarray) -> None:
+    """The cells beside those that are near are near too, in place, axis by axis."""
     for a in range(3):
         found = np.moveaxis(near, a, 0)
         wider = found.copy()
         wider[1:] |= found[:-1]
         wider[:-1] |= found[1:]
         found[:] = wider
-    return near
 
 
 def tree_around(finest: np.ndarray, near: np.ndarray, levels: int) -> LinearTree:
@@ -101,7 +107,7 @@ class AdaptedProblem:
     """A regular problem and the tree for it, whose corner is `shift` cells inside the regular grid."""
 
     problem: ViscosityProblem
-    regular: ViscosityLevel  # the operator on the regular grid of finest cells
+    regular: ViscosityLevel  # of finest cells, without what walls hold or couple
     faces: KeptFaces
     jumps: np.ndarray | None  # where the viscosity does
     seconds: dict[str, float]
@@ -114,12 +120,8 @@ class AdaptedProblem:
 
     def coarser(self) -> ViscosityLevel:
         """The regular grid of twice the finest cells; that of finest cells is let go of."""
-        regular = self.regular
-        if regular.slip is None:  # what is left is all that a coarse grid is made of
-            regular.m = regular.mask = regular.swept = regular.mass
-            regular.f = self.problem.coupling = regular.e
         del self.problem
-        coarse = coarser(regular)
+        coarse = coarser(self.regular)
         del self.regular
         return coarse
 
@@ -134,14 +136,14 @@ def adapt(
 ) -> AdaptedProblem:
     """The problem with the coarsest tree that fits it; cells where `finest` says so are not coarser."""
     begin = time.perf_counter()
-    regular = problem.system()
+    regular = problem.unheld()
     ready = time.perf_counter()
     jumps = None if problem.stiff_above is None else jump_cells(problem.weights.cell)
-    m = regular.m
+    m: Iterable[np.ndarray] = map(problem.held, range(3))
     if problem.density is not None:
         mixed = mixed_cells(problem.density)
         jumps = mixed if jumps is None else jumps | mixed
-        m = mapped(np.divide, regular.m, problem.density)  # what is full of a heavier liquid is as plain
+        m = map(np.divide, m, problem.density)  # what is full of a heavier liquid is as plain
     tree = tree_inside(m, levels, band, finest, jumps)
     faces = KeptFaces.of(TreeFaces.of(tree), regular.m)
     seconds = {"weights": ready - begin, "adapt": time.perf_counter() - ready}
