@@ -80,6 +80,7 @@ class OctreeSolver:
             return problem.solve(velocity, limits)
         del problem  # its weights fill the window
         octree = OctreeViscosity(adapted, fluid.diffusion, enhanced=self.enhanced)
+        del adapted
         fluid.fields["level"] = octree.tree.painted()
         return octree.solve(velocity, limits)
 

@@ -138,6 +138,11 @@ class LinearTree:
         index = TileIndex(tiles, index.level, index.table, slots)
         return LinearTree((nx, ny, nz), self.levels, key, self.level, self.links, index), base
 
+    def unlinked(self) -> LinearTree:
+        """Its leaves without links and index: where they are, but not what is beside them."""
+        none = TileIndex(self.key[:0], self.level[:0], np.empty((0, 0), np.int32), np.empty(0, np.int32))
+        return LinearTree(self.shape, self.levels, self.key, self.level, self.links[:0].copy(), none)
+
     @cached_property
     def corner(self) -> np.ndarray:
         """Lower corners (n, 3) int64."""

@@ -6,7 +6,7 @@ from glug.grids.octree.linear.kernels_kept import face_corner
 from glug.jit import kernel, prange
 
 SIDE, LOW, DEEP = np.int64(4), np.int64(3), np.int64(2)  # of a tile, the bits of a cell in it, and how many they are
-CELL, EDGE, COUPLING = np.int64(0), np.int64(1), np.int64(4)  # where fields begin among those of a tile
+CELL, EDGE = np.int64(0), np.int64(1)  # where fields begin among those of a tile
 
 
 @kernel
@@ -23,23 +23,50 @@ def mark_tiles(key, level, shift, found):
                     found[x >> DEEP, y >> DEEP, z >> DEEP] = True
 
 
+@kernel(inline=True)
+def sample(field, i, j, k):
+    """That of a field, zero beyond it."""
+    inside = i < field.shape[0] and j < field.shape[1] and k < field.shape[2]
+    return field[i, j, k] if inside else np.float32(0.0)
+
+
+@kernel(inline=True)
+def in_tile(place, o):
+    """The o-th cell of a tile."""
+    return SIDE * place[0] + (o >> (DEEP + DEEP)), SIDE * place[1] + ((o >> DEEP) & LOW), SIDE * place[2] + (o & LOW)
+
+
 @kernel(parallel=True)
 def pack(field, place, packed):
-    """The samples of the tiles at `place`, one after the other; zero beyond the field."""
-    ni, nj, nk = field.shape
+    """The samples of the tiles at `place`, one after the other."""
     for t in prange(place.shape[0]):
-        x, y, z = SIDE * place[t, 0], SIDE * place[t, 1], SIDE * place[t, 2]
-        at = np.int64(0)
-        for i in range(x, x + SIDE):
-            for j in range(y, y + SIDE):
-                for k in range(z, z + SIDE):
-                    inside = i < ni and j < nj and k < nk
-                    packed[t, at] = field[i, j, k] if inside else np.float32(0.0)
-                    at += 1
+        for o in range(packed.shape[1]):
+            i, j, k = in_tile(place[t], o)
+            packed[t, o] = sample(field, i, j, k)
+
+
+@kernel(parallel=True)
+def mark_other(field, place, packed, other):
+    """True at the tiles at `place` whose samples are not those that are `packed`."""
+    for t in prange(place.shape[0]):
+        for o in range(packed.shape[1]):
+            i, j, k = in_tile(place[t], o)
+            other[t] |= packed[t, o] != sample(field, i, j, k)
+
+
+@kernel(inline=True)
+def place_in_tile(i, j, k):
+    return ((i & LOW) << (DEEP + DEEP)) | ((j & LOW) << DEEP) | (k & LOW)
 
 
 @kernel(inline=True)
 def finest(number, packed, field, i, j, k):
-    """The weight of a field at a finest cell or edge."""
-    place = ((i & LOW) << (DEEP + DEEP)) | ((j & LOW) << DEEP) | (k & LOW)
-    return packed[field, number[i >> DEEP, j >> DEEP, k >> DEEP], place]
+    """The weight of a finest cell or edge."""
+    return packed[field, number[i >> DEEP, j >> DEEP, k >> DEEP], place_in_tile(i, j, k)]
+
+
+@kernel(inline=True)
+def coupling(number, packed, at_solids, coupled, axis, i, j, k):
+    """What couples the two components of a shear."""
+    t = at_solids[i >> DEEP, j >> DEEP, k >> DEEP]
+    return coupled[axis, t, place_in_tile(i, j, k)] if t > 0 else finest(number, packed, EDGE + axis, i, j, k)

@@ -10,7 +10,7 @@ import numpy as np
 from glug.grids.kernels import moved
 from glug.grids.octree.linear.kernels_look import entry, key_of, level_at
 from glug.jit import kernel, prange
-from glug.physics.viscosity.octree.kernels_finest import CELL, COUPLING, EDGE, finest
+from glug.physics.viscosity.octree.kernels_finest import CELL, EDGE, coupling, finest
 from glug.physics.viscosity.octree.kernels_samples import append, cell_weight, edge_state, edge_weight
 
 MOST = 256  # entries of a row; the longest in the figure of the bench has 53
@@ -32,7 +32,7 @@ def edge_mean(kappa, p, a, b):
 
 
 @kernel(inline=True)
-def finest_weights(axis, number, packed, i, j, k, w, v):
+def finest_weights(axis, number, packed, at_solids, coupled, i, j, k, w, v):
     """Weights around a face of the finest level: the cells before and after it, the edges before and after it along the
     next axis and along the one before. `v` are the couplings.
     """
@@ -44,8 +44,8 @@ def finest_weights(axis, number, packed, i, j, k, w, v):
         x, y, z = moved(along, 1, i, j, k)
         t = 2 * turn
         w[t], w[t + 1] = finest(number, packed, EDGE + edge, i, j, k), finest(number, packed, EDGE + edge, x, y, z)
-        v[t] = finest(number, packed, COUPLING + edge, i, j, k)
-        v[t + 1] = finest(number, packed, COUPLING + edge, x, y, z)
+        v[t] = coupling(number, packed, at_solids, coupled, edge, i, j, k)
+        v[t + 1] = coupling(number, packed, at_solids, coupled, edge, x, y, z)
 
 
 @kernel(inline=True)
@@ -107,8 +107,8 @@ def plain_row(links, level, six, n, p, axis, w, f, total, column, value, at):
 
 @kernel(inline=True)
 def regular_part(
-    keys, tiers, slots, table, six, box, number, packed, kappa, steps, shift, sides, laplacian, mass, axis, l, i, j, k,
-    column, value,
+    keys, tiers, slots, table, six, box, number, packed, at_solids, coupled, kappa, steps, shift, sides, laplacian, mass,
+    axis, l, i, j, k, column, value,
 ):  # fmt: skip
     """What regular samples add to the row of a face; returns the number of entries and the diagonal, mass included."""
     x, y, z = moved(axis, -1, i, j, k)
@@ -144,7 +144,7 @@ def regular_part(
             if laplacian:
                 continue
             if l == 0:
-                w = np.float64(finest(number, packed, COUPLING + edge, x + shift, y + shift, z + shift))
+                w = np.float64(coupling(number, packed, at_solids, coupled, edge, x + shift, y + shift, z + shift))
             w = w if side == 0 else -w
             n = append(keys, tiers, slots, table, six, box, along, l, x, y, z, w, column, value, n)
             x, y, z = moved(axis, -1, x, y, z)
@@ -203,7 +203,7 @@ def fill_rows(
     begin = lists[0]
     keys, tiers, slots, table, six, box = look
     links, level = leaves
-    m, number, packed, kappa, steps, shift, sides = weights
+    m, number, packed, at_solids, coupled, kappa, steps, shift, sides = weights
     for turn in prange(chunks.shape[0]):
         chunk = chunks[turn]
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
@@ -223,8 +223,8 @@ def fill_rows(
             n, total = 0, 0.0
             if not plain:
                 n, total = regular_part(
-                    keys, tiers, slots, table, six, box, number, packed, kappa, steps, shift, sides, laplacian, mass,
-                    axis, l, i, j, k, index, weight,
+                    keys, tiers, slots, table, six, box, number, packed, at_solids, coupled, kappa, steps, shift, sides,
+                    laplacian, mass, axis, l, i, j, k, index, weight,
                 )  # fmt: skip
                 for o in range(n):
                     total += weight[o]
@@ -236,7 +236,8 @@ def fill_rows(
                 break
             if plain:
                 if l == 0:
-                    finest_weights(axis, number, packed, i + shift, j + shift, k + shift, w, v)
+                    x, y, z = i + shift, j + shift, k + shift
+                    finest_weights(axis, number, packed, at_solids, coupled, x, y, z, w, v)
                 else:
                     coarse_weights(axis, kappa, steps, l, i, j, k, w, v)
                 at, total = plain_row(links, level, six, upper, lower, axis, w, v, mass, column, value, at)

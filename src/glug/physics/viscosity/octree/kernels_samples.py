@@ -7,7 +7,8 @@ Lengths are finest cells. `look` is the tree: what `kernels_look` takes. `weight
 of all unknown faces, 1 on coarse ones, and c, e and f on finest cells; and `kappa`, mu dt / (rho dx^2) of all levels
 above the finest, which are all liquid, with the `steps` that lead through it; `shift` is the place of the tree's corner
 in the regular grid, and `sides` (3, 2) are the slip lengths of the sides of the box. c is twice mu dt / (rho dx^2)
-times the liquid fraction, e that of edges; both, and f, are in tiles (`kernels_finest`): `number`, `packed`.
+times the liquid fraction, e that of edges; both, and f, are in tiles (`finest`): `number`, `packed`,
+`at_solids`, `coupled`.
 """
 
 import numpy as np
@@ -193,7 +194,7 @@ def irregular_samples(
     """
     count_only = sample_weight.shape[0] == 0
     keys, tiers, slots, table, six, box = look
-    _, number, packed, kappa, steps, shift, sides = weights
+    _, number, packed, _, _, kappa, steps, shift, sides = weights
     for chunk in prange(starts.shape[0]):
         index, weight = np.empty(MOST, np.int64), np.empty(MOST, np.float64)
         s = np.int64(0) if count_only else starts[chunk, 0]

@@ -14,7 +14,6 @@ from glug.grids.blocks import TILE
 from glug.grids.coarsen import gather, weights_at
 from glug.grids.kernels import active_tiles
 from glug.grids.octree import kernels_transfer as kernels
-from glug.grids.octree.linear.kept import KeptFaces
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.viscosity import kernels_contact_line
 from glug.physics.viscosity.levels import ViscosityLevel, hierarchy
@@ -37,7 +36,7 @@ class OctreeLevel:
     """The finest level of a hierarchy: the octree's matrix, and transfers to the regular grid of level 1."""
 
     def __init__(self, below: "BelowTree", system: AssembledSystem | SlippingRows):
-        self.place, self.system = below.faces.place, system
+        self.place, self.system = below.place, system
         self._shift = below.shift  # of the tree's corner in the regular grid, and in that of level 1
         self._shift_1 = below.shift // 2 + EMPTY
         self.everything, self.hard = system.everything, system.part(below.hard)
@@ -45,7 +44,7 @@ class OctreeLevel:
         self.apply, self.residual, self.sweep = system.apply, system.residual, system.sweep
         self._shapes = below.shapes
         self._finest = np.zeros(max(int(np.prod(s)) for s in self._shapes), np.float32)
-        self._fields = {l: level_fields(below.faces.tree.shape, l) for l in range(2, below.faces.tree.levels)}
+        self._fields = {l: level_fields(below.box, l) for l in range(2, below.levels)}
 
     def restrict(self, r: Vector, coarse: ViscosityLevel, b: Vector) -> None:
         place, values, one, none = self.place, r[0][0, 0], np.float32(1.0), np.float32(0.0)
@@ -135,7 +134,9 @@ class OctreeSmoother:
 class BelowTree:
     """What multigrid on a tree needs besides its matrix: the regular grids below it, its hard faces."""
 
-    faces: KeptFaces
+    place: np.ndarray  # of the tree's faces
+    box: tuple[int, int, int]  # of the tree, in finest cells
+    levels: int  # that its leaves have
     shift: int  # of the tree's corner in the regular grid
     shapes: list[tuple[int, ...]]  # of the regular fields
     hard: np.ndarray
@@ -144,12 +145,14 @@ class BelowTree:
     @classmethod
     def of(cls, adapted: AdaptedProblem) -> "BelowTree":
         """From the regular problem, which `adapted` has no more then."""
-        faces, shift, shapes = adapted.faces, adapted.shift, [m.shape for m in adapted.regular.m]
-        hard = in_tiles(hard_cells(adapted.regular, adapted.jumps), faces.place, shift)
+        place, tree, shift = adapted.faces.place, adapted.tree, adapted.shift
+        shapes = [m.shape for m in adapted.regular.m]
+        hard = in_tiles(hard_cells(adapted.regular, adapted.jumps), place, shift)
         grids = hierarchy(adapted.coarser())
         for grid in grids:
             grid.forget_walls()
-        return cls(faces, shift, shapes, hard, grids)
+        return cls(place, tree.shape, int(tree.level.max(initial=0)) + 1, shift, shapes, hard, grids)
 
-    def levels(self, system: AssembledSystem | SlippingRows) -> list[Level]:
+    def above(self, system: AssembledSystem | SlippingRows) -> list[Level]:
+        """All levels, with the tree's matrix."""
         return [OctreeLevel(self, system), *self.grids]

@@ -37,7 +37,7 @@ class OctreeViscosity:
     `diffusion` is mu dt / (rho dx^2), a number or a cell-centred field.
 
     The weights of the regular problem fill its window: they are let go of as soon as the rows have what they need, and
-    `adapted` has them no more.
+    `adapted` has them no more. Nothing of it is kept but where leaves and faces are.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class OctreeViscosity:
         enhanced: bool = True,
         solver: Iterative = MULTIGRID,
     ):
-        problem, regular, self.faces, self.shift = adapted.problem, adapted.regular, adapted.faces, adapted.shift
-        self.tree, self.place, self.volume = adapted.tree, adapted.faces.place, adapted.faces.volume
+        problem, regular, self.shift = adapted.problem, adapted.regular, adapted.shift
+        self.tree, self.place, self.volume = adapted.tree.unlinked(), adapted.faces.place, adapted.faces.volume
         self.walls, self.bodies = problem.solid.velocity, problem.bodies
         self.stopped = [np.packbits(s) for s in problem.solid_faces]
         begin = time.perf_counter()
@@ -66,13 +66,13 @@ class OctreeViscosity:
         adapted.let_go()
         coarsened = time.perf_counter()
         weights = OctreeWeights(held, finest, *coarse_diffusion(self.tree, diffusion), self.shift, adapted.sides)
-        rows = assemble(self.faces, weights, enhanced=enhanced)
+        rows = assemble(adapted.faces, weights, enhanced=enhanced)
         del held, finest, weights
         if density is not None:
             self._weigh(density, rows)
         self.system = rows if slip is None else SlippingRows(rows, slip, number)
         self.eliminated = Eliminated(self.system.mask, terms, number)
-        self.solver, self.levels = solver, list[Level]() if below is None else below.levels(self.system)
+        self.solver, self.levels = solver, list[Level]() if below is None else below.above(self.system)
         spent = {"transfer": taken - begin, "setup": coarsened - taken, "assemble": time.perf_counter() - coarsened}
         self.seconds = {**adapted.seconds, **spent}
 

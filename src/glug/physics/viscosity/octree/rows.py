@@ -35,7 +35,8 @@ class OctreeWeights:
     @property
     def arrays(self) -> tuple:
         """What kernels take."""
-        return self.mass, self.finest.number, self.finest.packed, self.kappa, self.steps, self.shift, np.array(self.sides, np.float64)
+        sides = np.array(self.sides, np.float64)
+        return self.mass, *self.finest.arrays, self.kappa, self.steps, self.shift, sides
 
 
 def coarse_diffusion(tree: LinearTree, diffusion: Diffusion) -> tuple[np.ndarray, np.ndarray]:

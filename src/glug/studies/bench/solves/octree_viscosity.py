@@ -90,6 +90,7 @@ def _step(given: Any, solver: str, most: int) -> Result:
         adapted = adapt(problem, levels, band)
         del problem
         octree = OctreeViscosity(adapted, given.diffusion, solver=method)
+        del adapted
         stats = octree.solve(velocity, limits)
         total = time.perf_counter() - begin
         for stage, spent in octree.seconds.items():
