@@ -143,12 +143,12 @@ def drop_hanging(axis, cell, e, ma, mb, kept):
 
 
 @kernel(inline=True)
-def solid_share(nodes, taken, kinds, i, j, k, index, weight, corners):
+def solid_share(nodes, taken, i, j, k, kx, ky, kz, index, weight, corners):
     """The solid's share of a control volume, by the distance `nodes`; found once where `taken` keeps it."""
     keeps = taken.size > 0
     if keeps and taken[i, j, k] >= np.float32(0.0):
         return taken[i, j, k]
-    gather_corners(nodes, i, j, k, kinds[0], kinds[1], kinds[2], index, weight, corners)
+    gather_corners(nodes, i, j, k, kx, ky, kz, index, weight, corners)
     share = np.float32(cube_fraction(corners))
     if keeps:
         taken[i, j, k] = share
@@ -177,8 +177,8 @@ def cut_edges(axis, nodes, taken, sa, sb, ma, mb, e):
                 if loose(sa, ma, a0) or loose(sa, ma, a1) or loose(sb, mb, b0) or loose(sb, mb, b1):
                     e[i, j, k] = np.float32(0.0)
                 elif sa[a0] or sa[a1] or sb[b0] or sb[b1]:
-                    kinds = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
-                    e[i, j, k] *= np.float32(1.0) - solid_share(nodes, taken, kinds, i, j, k, index, weight, corners)
+                    x, y, z = axis == 0, axis == 1, axis == 2
+                    e[i, j, k] *= np.float32(1.0) - solid_share(nodes, taken, i, j, k, x, y, z, index, weight, corners)
 
 
 @kernel(parallel=True)
@@ -229,8 +229,8 @@ def cut_cells(dim, nodes, taken, s, m, cell):
                 if hangs:
                     cell[i, j, k] = np.float32(0.0)
                 elif touches_solid(s[0], s[1], s[2], i, j, k):
-                    kinds = np.int64(1), np.int64(1), np.int64(1)
-                    cell[i, j, k] *= np.float32(1.0) - solid_share(nodes, taken, kinds, i, j, k, index, weight, corners)
+                    share = solid_share(nodes, taken, i, j, k, 1, 1, 1, index, weight, corners)
+                    cell[i, j, k] *= np.float32(1.0) - share
 
 
 @kernel(parallel=True)

@@ -25,6 +25,7 @@ from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
 BEYOND = 8  # cells of the regular grid around the tree's box: an even number, for the walls behind its sides
+DRY = 4.0  # cells from the liquid that absent space counts as, at least as far as the leaves beside it
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class TreeLiquid:
         nx, ny, nz = (n + 2 * around for n in box.shape)
         lo = box.lo[0] - around, box.lo[1] - around, box.lo[2] - around
         grid = Grid(box.dx, (nx, ny, nz), lo, box.origin, 3)
-        phi = np.full(box.shape, box.dx, np.float32)
+        phi = np.full(box.shape, DRY * box.dx, np.float32)
         kernels_kept.paint_values(tree.key, tree.level, self.phi, phi)
         phi = np.pad(phi, around, mode="edge")  # liquid goes on into the walls that it touches
         solid = replace(self.solids(grid), keeps=False)
