@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from glug.grids.kernels import any_of
 from glug.jit import kernel, prange
 from glug.physics.viscosity.kernels import beside, sample_beside
 
@@ -18,6 +19,22 @@ def mark_contact(mass, stopping, full, reach, marked):
             partly = partly or zero < mass[2][i, j, k] < full
             near = min(min(stopping[0][i, j, k], stopping[1][i, j, k]), stopping[2][i, j, k]) < reach
             marked[i, j, k] = partly and near
+
+
+@kernel
+def spread_marks(marked, reach, found):
+    """1 at cells that are marked, or at most `reach` from one along every axis."""
+    ni, nj, nk = marked.shape
+    for i in range(ni):
+        for j in range(nj):
+            if not any_of(marked[i, j]):
+                continue
+            for k in range(nk):
+                if marked[i, j, k]:
+                    for x in range(max(i - reach, 0), min(i + reach + 1, ni)):
+                        for y in range(max(j - reach, 0), min(j + reach + 1, nj)):
+                            for z in range(max(k - reach, 0), min(k + reach + 1, nk)):
+                                found[x, y, z] = 1
 
 
 @kernel(inline=True)

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glug.grids.blocks import TILE
 from glug.grids.coarsen import gather, weights_at
-from glug.grids.kernels import active_tiles
 from glug.grids.octree import kernels_transfer as kernels
 from glug.grids.regular import FACES, Grid, Staggered
 from glug.physics.viscosity import kernels_contact_line
@@ -29,6 +27,7 @@ EMPTY = 1  # layers around a coarse level of the regular hierarchy
 # of the tree are swept on either side. Fewer of any of them cost more iterations: at 256 cells 13 instead of 12.
 TREE_SWEEPS, GRID_SWEEPS, REPEATS, CONTACT_SWEEPS = 2, 3, 2, 4
 REACH = 2.0  # cells from a wall within which a contact line is
+BESIDE = 2  # cells from one, or from a jump of the viscosity, within which faces are swept more often
 FULL = 0.999  # liquid fraction from which a face is not at the surface
 
 
@@ -97,13 +96,13 @@ def level_fields(shape: tuple[int, int, int], l: int) -> Staggered:
     return Grid(1.0, (shape[0] >> l, shape[1] >> l, shape[2] >> l)).staggered()
 
 
-def in_tiles(marked: np.ndarray, place: np.ndarray, shift: int) -> np.ndarray:
-    """The faces of the finest level in tiles that have a marked cell."""
-    found = np.empty([-(-n // TILE) for n in marked.shape], np.bool_)
-    active_tiles(marked, TILE, found)
+def beside(marked: np.ndarray, place: np.ndarray, shift: int) -> np.ndarray:
+    """The faces of the finest level at cells that are marked, or at most BESIDE from one along every axis."""
+    found = np.zeros_like(marked)
+    kernels_contact_line.spread_marks(marked, BESIDE, found)
     finest = np.flatnonzero(place[:, 1] == 0)
-    i, j, k = ((place[finest, a] + np.int16(shift)) // TILE for a in (2, 3, 4))
-    return finest[found[i, j, k]]
+    i, j, k = (place[finest, a] + np.int16(shift) for a in (2, 3, 4))
+    return finest[found[i, j, k] > 0]
 
 
 class OctreeSmoother:
@@ -147,7 +146,7 @@ class BelowTree:
         """From the regular problem, which `adapted` has no more then."""
         place, tree, shift = adapted.faces.place, adapted.tree, adapted.shift
         shapes = [m.shape for m in adapted.regular.m]
-        hard = in_tiles(hard_cells(adapted.regular, adapted.jumps), place, shift)
+        hard = beside(hard_cells(adapted.regular, adapted.jumps), place, shift)
         grids = hierarchy(adapted.coarser())
         for grid in grids:
             grid.forget_walls()

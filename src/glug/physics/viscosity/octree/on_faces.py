@@ -24,7 +24,7 @@ from glug.physics.viscosity.problem import ViscosityProblem
 from glug.solvers.limits import SolveLimits
 from glug.solvers.stats import SolveStats
 
-BEYOND = 8  # cells of the regular grid around the tree's box: an even number, for the walls behind its sides
+BEYOND = 4  # cells of the regular grid around the tree's box: an even number, for the walls behind its sides
 DRY = 4.0  # cells from the liquid that absent space counts as, at least as far as the leaves beside it
 
 
