@@ -44,9 +44,9 @@ class Samples:
 
     def shear_left(self) -> bool:
         """Of the axes x and y, at an edge along z."""
-        kept = GRID.scalar(EDGES[2])
-        kernels.drop_hanging(2, self.cell, self.edges, self.mass[0], self.mass[1], kept)
-        return bool(kept[AT] > 0)
+        marked = GRID.scalar(EDGES[2], np.uint8)
+        kernels.mark_hanging(2, self.cell, self.edges, self.mass[0], self.mass[1], marked)
+        return not marked[AT]
 
 
 @pytest.mark.parametrize(("upper", "kept"), [(BELOW, False), (ABOVE, True)])

@@ -118,28 +118,36 @@ def hangs(axis, cell, shear_b, shear_c, face):
 
 
 @kernel(parallel=True)
-def drop_hanging(axis, cell, e, ma, mb, kept):
-    """kept = the shear samples along `axis` but those from which two or more faces hang.
+def mark_hanging(axis, cell, e, ma, mb, marked):
+    """Mark the shear samples along `axis` from which two or more faces hang.
 
     Such faces give way together, so the sample carries no stress; it would only couple them stiffly.
     """
-    ni, nj, nk = kept.shape
+    ni, nj, nk = marked.shape
     first, second = (axis + 1) % 3, (axis + 2) % 3
     own, ea, eb = e[axis], e[first], e[second]
     half = np.float32(0.5)
     for slab in prange(1, ni - 1):
         i = np.int64(slab)
         for j in range(1, nj - 1):
-            for k in range(np.uint64(1), np.uint64(nk - 1)):
-                kept[i, j, k] = own[i, j, k]
             for k in range(1, nk - 1 if any_positive(own[i, j]) else 1):
                 if own[i, j, k] > np.float32(0.0):
                     a0, a1, b0, b1 = shear_faces(axis, i, j, k)
                     if min(min(ma[a0], ma[a1]), min(mb[b0], mb[b1])) < half:
                         count = hangs(first, cell, own, eb, a0) + hangs(first, cell, own, eb, a1)
                         count += hangs(second, cell, ea, own, b0) + hangs(second, cell, ea, own, b1)
-                        if count > 1:
-                            kept[i, j, k] = np.float32(0.0)
+                        marked[i, j, k] = count > 1
+
+
+@kernel(parallel=True)
+def clear_marked(marked, e):
+    """Zero where something is marked."""
+    ni, nj, nk = e.shape
+    for row in prange(ni * nj):
+        i, j = divmod(np.int64(row), nj)
+        for k in range(nk if any_of(marked[i, j]) else 0):
+            if marked[i, j, k]:
+                e[i, j, k] = np.float32(0.0)
 
 
 @kernel(inline=True)

@@ -192,7 +192,8 @@ def coarser(fine: ViscosityLevel) -> ViscosityLevel:
         mass[a][s > 0] = 0.0
     m = held_faces(mass, stopping, solid, cells, edges)
     coupling = mapped(grid.scalar, EDGES)
-    couple(stopping, solid, edges, coupling)
+    for a in range(3):
+        couple(a, stopping, solid, edges[a], coupling[a])
     blocks = active_blocks(cells_with_unknowns(m, grid.shape))
     slip = None if fine.slip is None else fine.slip.coarser(fine.m, m)
     return ViscosityLevel(dx, grid.shape, mass, m, cells, edges, coupling, stopping, solid, blocks, slip)
@@ -231,11 +232,10 @@ def hold_by_walls(
     wall_kernels.hold_by_walls(axis, stopping[axis], solid[axis], c[axis], *sides, mass)
 
 
-def couple(stopping: Staggered, solid: SolidFaces, e: Staggered, coupling: Staggered) -> None:
-    """`coupling` = what couples the two components of every shear."""
-    for a in range(3):
-        b, c = (a + 1) % 3, (a + 2) % 3
-        wall_kernels.couple(a, stopping[b], stopping[c], solid[b], solid[c], e[a], coupling[a])
+def couple(axis: int, stopping: Staggered, solid: SolidFaces, e: np.ndarray, coupling: np.ndarray) -> None:
+    """`coupling` = what couples the two components of the shears `e` along `axis`."""
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    wall_kernels.couple(axis, stopping[b], stopping[c], solid[b], solid[c], e, coupling)
 
 
 def cells_with_unknowns(m: Vector, shape: tuple[int, int, int]) -> np.ndarray:

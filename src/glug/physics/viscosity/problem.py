@@ -45,6 +45,7 @@ from glug.physics.viscosity.weights import (
     StressWeights,
     choose_unknowns,
     cut_at_slip_walls,
+    drop_hanging,
     empty_border,
     face_mass,
     loosen,
@@ -67,7 +68,6 @@ class ViscosityProblem:
     mass: Staggered  # liquid fraction of the unknown faces times their density, floored; zero elsewhere
     solid_faces: SolidFaces
     weights: StressWeights  # without what solids take of them
-    coupling: Staggered  # what couples the two components of a shear: its weight over the cut distances
     bodies: RigidBodies | None = None  # whose velocity the solve finds, too
     density: Staggered | None = None  # of the liquid on the faces over the reference density; None where all have it
     stiff_above: float | None = None  # the middle of viscosities where neighbours differ much; None where none do
@@ -101,17 +101,14 @@ class ViscosityProblem:
         taken, taken_at_edges = solid.taken
         kernels.cut_cells(grid.dim, solid.sticking, taken, solid_faces, mass, weights.cell)
         choose_unknowns(mass, weights.cell, solid_faces)
-        coupling = (grid.scalar(EDGES[0]), grid.scalar(EDGES[1]), grid.scalar(EDGES[2]))
         for a in range(3):
             b, c = (a + 1) % 3, (a + 2) % 3
             faces = solid_faces[b], solid_faces[c], mass[b], mass[c]
             kernels.cut_edges(a, solid.sticking, taken_at_edges[a], *faces, weights.edges[a])
-        for before, after in ((weights.edges, coupling), (coupling, weights.edges)):
-            for a in range(3):
-                kernels.drop_hanging(a, weights.cell, before, mass[(a + 1) % 3], mass[(a + 2) % 3], after[a])
-        couple(solid.stopping, solid_faces, weights.edges, coupling)
+        for _ in range(2):
+            drop_hanging(weights, mass)
         stiff = middle_of_jumps(diffusion, phi)
-        problem = cls(grid, solid, mass, solid_faces, weights, coupling, bodies, density, stiff)
+        problem = cls(grid, solid, mass, solid_faces, weights, bodies, density, stiff)
         if slip is not None and slip.rubbing is not None:
             problem.friction = side_friction(grid, phi, diffusion, slip.rubbing)
         if slip is not None and slip.surface is not None:
@@ -155,7 +152,8 @@ class ViscosityProblem:
         """The matrix-free operator."""
         mass, edges, stopping = self.held_mass, self.weights.edges, self.solid.stopping
         m = held_faces(mass, stopping, self.solid_faces, (self.weights.cell,) * 3, edges)
-        return self._level(mass, m, self.coupling)
+        coupling = self.coupling(0), self.coupling(1), self.coupling(2)
+        return self._level(mass, m, coupling)
 
     def unheld(self) -> ViscosityLevel:
         """The same without what walls hold or couple: what coarse grids are made of."""
@@ -168,6 +166,12 @@ class ViscosityProblem:
         cell = (self.weights.cell,) * 3
         hold_by_walls(axis, self.solid.stopping, self.solid_faces, cell, self.weights.edges, m)
         return m
+
+    def coupling(self, axis: int) -> np.ndarray:
+        """What couples the two components of the shears along an axis: their weight over the cut distances."""
+        f = self.grid.scalar(EDGES[axis])
+        couple(axis, self.solid.stopping, self.solid_faces, self.weights.edges[axis], f)
+        return f
 
     def _level(self, mass: Staggered, m: Staggered, coupling: Staggered) -> ViscosityLevel:
         blocks = active_blocks(cells_with_unknowns(m, self.grid.shape))

@@ -113,6 +113,15 @@ def loosen(weights: StressWeights, freed: np.ndarray, solid_faces: SolidFaces) -
         kernels.loosen_edges(a, freed, solid_faces[(a + 1) % 3], solid_faces[(a + 2) % 3], e)
 
 
+def drop_hanging(weights: StressWeights, mass: Staggered) -> None:
+    """No shear from which two or more faces hang, in place."""
+    marks = [np.zeros(e.shape, np.uint8) for e in weights.edges]
+    for a, marked in enumerate(marks):
+        kernels.mark_hanging(a, weights.cell, weights.edges, mass[(a + 1) % 3], mass[(a + 2) % 3], marked)
+    for marked, e in zip(marks, weights.edges):
+        kernels.clear_marked(marked, e)
+
+
 def along(axis: int, values: np.ndarray) -> np.ndarray:
     """A vector along `axis`, ready to multiply fields."""
     return np.expand_dims(values, [b for b in range(3) if b != axis])

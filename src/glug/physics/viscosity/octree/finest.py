@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -25,34 +26,23 @@ class FinestWeights:
     coupled: np.ndarray  # (3, tiles, 64) float32
 
     @classmethod
-    def of(cls, tree: LinearTree, shift: int, cell: np.ndarray, edges: Staggered, coupling: Staggered) -> FinestWeights:
-        """From fields of the window, in which the tree's corner is at `shift`."""
+    def of(
+        cls, tree: LinearTree, shift: int, cell: np.ndarray, edges: Staggered, coupling: Iterable[np.ndarray]
+    ) -> FinestWeights:
+        """From fields of the window, in which the tree's corner is at `shift`; couplings are taken axis by axis."""
         found = np.zeros([n // int(kernels.SIDE) + 1 for n in cell.shape], np.bool_)
         kernels.mark_tiles(tree.key, tree.level, shift, found)
-        place, packed = np.argwhere(found), _packed(found, (cell, *edges))
-        other = np.zeros(len(place), np.bool_)
-        for field, edge in zip(coupling, packed[1:]):
-            kernels.mark_other(field, place, edge[1:], other)
-        cut = np.zeros_like(found)
-        cut[tuple(place[other].T)] = True
-        return cls(_numbers(found), packed, _numbers(cut), _packed(cut, coupling))
+        place = np.argwhere(found)
+        packed = np.zeros((7, len(place) + 1, int(kernels.SIDE) ** 3), np.float32)
+        for field, out in zip(chain((cell, *edges), coupling), packed):
+            kernels.pack(field, place, out[1:])
+        other = np.flatnonzero((packed[1:4] != packed[4:]).any(axis=(0, 2)))
+        number, at_solids = np.zeros(found.shape, np.int32), np.zeros(found.shape, np.int32)
+        number[found] = np.arange(1, len(place) + 1)
+        at_solids[tuple(place[other - 1].T)] = np.arange(1, len(other) + 1)
+        return cls(number, packed[:4].copy(), at_solids, packed[4:, np.append(0, other)])
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         """What kernels take."""
         return self.number, self.packed, self.at_solids, self.coupled
-
-
-def _numbers(found: np.ndarray) -> np.ndarray:
-    number = np.zeros(found.shape, np.int32)
-    number[found] = np.arange(1, np.count_nonzero(found) + 1)
-    return number
-
-
-def _packed(found: np.ndarray, fields: Sequence[np.ndarray]) -> np.ndarray:
-    """The samples of fields in the tiles that are found, behind an empty one."""
-    place = np.argwhere(found)
-    packed = np.zeros((len(fields), len(place) + 1, int(kernels.SIDE) ** 3), np.float32)
-    for field, out in zip(fields, packed):
-        kernels.pack(field, place, out[1:])
-    return packed

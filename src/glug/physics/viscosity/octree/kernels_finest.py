@@ -23,35 +23,19 @@ def mark_tiles(key, level, shift, found):
                     found[x >> DEEP, y >> DEEP, z >> DEEP] = True
 
 
-@kernel(inline=True)
-def sample(field, i, j, k):
-    """That of a field, zero beyond it."""
-    inside = i < field.shape[0] and j < field.shape[1] and k < field.shape[2]
-    return field[i, j, k] if inside else np.float32(0.0)
-
-
-@kernel(inline=True)
-def in_tile(place, o):
-    """The o-th cell of a tile."""
-    return SIDE * place[0] + (o >> (DEEP + DEEP)), SIDE * place[1] + ((o >> DEEP) & LOW), SIDE * place[2] + (o & LOW)
-
-
 @kernel(parallel=True)
 def pack(field, place, packed):
-    """The samples of the tiles at `place`, one after the other."""
+    """The samples of the tiles at `place`, one after the other; zero beyond the field."""
+    ni, nj, nk = field.shape
     for t in prange(place.shape[0]):
-        for o in range(packed.shape[1]):
-            i, j, k = in_tile(place[t], o)
-            packed[t, o] = sample(field, i, j, k)
-
-
-@kernel(parallel=True)
-def mark_other(field, place, packed, other):
-    """True at the tiles at `place` whose samples are not those that are `packed`."""
-    for t in prange(place.shape[0]):
-        for o in range(packed.shape[1]):
-            i, j, k = in_tile(place[t], o)
-            other[t] |= packed[t, o] != sample(field, i, j, k)
+        x, y, z = SIDE * place[t, 0], SIDE * place[t, 1], SIDE * place[t, 2]
+        at = np.int64(0)
+        for i in range(x, x + SIDE):
+            for j in range(y, y + SIDE):
+                for k in range(z, z + SIDE):
+                    inside = i < ni and j < nj and k < nk
+                    packed[t, at] = field[i, j, k] if inside else np.float32(0.0)
+                    at += 1
 
 
 @kernel(inline=True)

@@ -48,7 +48,7 @@ class OctreeViscosity:
         enhanced: bool = True,
         solver: Iterative = MULTIGRID,
     ):
-        problem, regular, self.shift = adapted.problem, adapted.regular, adapted.shift
+        problem, self.shift = adapted.problem, adapted.shift
         self.tree, self.place, self.volume = adapted.tree.unlinked(), adapted.faces.place, adapted.faces.volume
         self.walls, self.bodies = problem.solid.velocity, problem.bodies
         self.stopped = [np.packbits(s) for s in problem.solid_faces]
@@ -60,8 +60,9 @@ class OctreeViscosity:
         terms, slip, density = problem.terms, problem.slip, problem.density
         number = self._numbers(problem) if terms or slip is not None else np.zeros(0, np.int64)
         taken = time.perf_counter()
-        finest = FinestWeights.of(self.tree, self.shift, regular.c[0], regular.e, problem.coupling)
-        del problem, regular
+        coupling = map(problem.coupling, range(3))
+        finest = FinestWeights.of(self.tree, self.shift, problem.weights.cell, problem.weights.edges, coupling)
+        del problem, coupling
         below = BelowTree.of(adapted) if solver.coarse else None
         adapted.let_go()
         coarsened = time.perf_counter()
