@@ -19,6 +19,7 @@ from glug.solvers.assembled.rows import AssembledSystem
 # chunks, which are filled again with room for LATE times as many, and so on. A WAVE of chunks is filled with such room
 # and then closed up.
 SPARE, LATE, WAVE = 11, 4, 64
+CUT, TRANSITION = 9.5, 23.5  # entries of rows at surfaces and walls, and of those at transitions: found 8.5 and 22.4
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def assemble(
     start, length = np.empty(faces.count, np.uint32), np.empty(faces.count, np.uint8)
     rest = np.empty(faces.count, np.float32)
     plain, listed = chunk_sizes(lists[0])
-    size, top = int((plain + SPARE * listed).sum()), 0
+    size, top = expected_entries(lists[0], weights.mass), 0
     column, value = np.empty(size, np.int32), np.empty(size, np.float32)
     for first in range(0, len(plain), WAVE):
         left, spare = np.arange(first, min(first + WAVE, len(plain))), SPARE
@@ -113,7 +114,15 @@ def make_room(size: int, *entries: np.ndarray) -> None:
         raise SolverError(f"viscosity: {size} entries in the matrix of an octree; at most 2^32 - 1 fit")
     for array in entries:
         if size > len(array):
-            array.resize(size, refcheck=False)
+            array.resize(max(size, len(array) + len(array) // 16), refcheck=False)
+
+
+def expected_entries(begin: np.ndarray, mass: np.ndarray) -> int:
+    """How many entries rows will have: more than were found in beams and figures."""
+    listed = np.diff(begin) > 0
+    cut = np.count_nonzero((np.abs(mass - np.float32(1.0)) > 1e-4) & ~listed)
+    listed = np.count_nonzero(listed)
+    return int(TRANSITION * listed + CUT * cut) + int(kernels.PLAIN) * (len(mass) - listed - cut)
 
 
 def chunk_sizes(begin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
