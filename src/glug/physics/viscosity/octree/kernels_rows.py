@@ -162,17 +162,30 @@ def slot_of(number, row, column, taken, entry):
 
 
 @kernel(inline=True)
+def sample_of(first, entry):
+    """The sample that an entry is of, by bisection."""
+    low, high = 0, first.shape[0] - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if first[middle] <= entry:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel(inline=True)
 def irregular_part(laplacian, place, face, lists, column, value, n, total, taken, entry):
     """What the listed samples add to the row of `face`; returns the number of entries and the sum of the row.
 
     Products are symmetric in the two faces, and added in the order of the samples: so are the rounded entries.
     """
-    begin, order, sample, sample_first, sample_weight, listed, listed_value = lists
+    begin, order, sample_first, sample_weight, listed, listed_value = lists
     for o in range(n):
         slot = slot_of(column[o], face, column, taken, entry)
         taken[slot], entry[slot] = face, o
     for o in range(begin[face], begin[face + 1]):
-        s = sample[order[o]]
+        s = sample_of(sample_first, order[o])
         mine = np.float64(listed_value[order[o]])
         for t in range(sample_first[s], sample_first[s + 1]):
             other = listed[t]

@@ -186,9 +186,9 @@ def edge_weight(box, number, packed, kappa, steps, shift, sides, axis, l, i, j, 
 
 @kernel(parallel=True)
 def irregular_samples(
-    look, weights, enhanced, laplacian, corner, leaf_level, starts, sample_weight, sample, listed, value
+    look, weights, enhanced, laplacian, corner, leaf_level, starts, sample_weight, sample_first, listed, value
 ):  # fmt: skip
-    """List the irregular samples of the leaves `corner`: weights, and for every entry its sample, face and value.
+    """List the irregular samples of the leaves `corner`: weight and first entry, and of every entry face and value.
 
     `starts` (chunks of leaves, 2) is where each chunk's samples and entries begin; with empty outputs they are counted.
     """
@@ -235,9 +235,9 @@ def irregular_samples(
                         w = edge_weight(box, number, packed, kappa, steps, shift, sides, axis, l, x, y, z) * one * two * (1 << l)
                 if n > 0:
                     if not count_only:
-                        sample_weight[s] = w
+                        sample_weight[s], sample_first[s] = w, t
                         for o in range(n):
-                            sample[t + o], listed[t + o], value[t + o] = s, index[o], weight[o]
+                            listed[t + o], value[t + o] = index[o], weight[o]
                     s += 1
                     t += n
         if count_only:

@@ -68,14 +68,11 @@ def list_samples(
     starts = np.cumsum(starts, axis=0) - starts
     # With values in float32 all differences of a row still share one rounded distance: rigid motions cancel.
     sample_weight, listed_value = np.empty(samples), np.empty(entries, np.float32)
-    sample, listed = np.empty(entries, np.int32), np.empty(entries, np.int32)
-    listing.irregular_samples(*fixed, starts, sample_weight, sample, listed, listed_value)
-    sample_first = np.zeros(samples + 1, np.int32)
-    if samples:
-        np.cumsum(np.bincount(sample, minlength=samples), out=sample_first[1:])
+    sample_first, listed = np.full(samples + 1, entries, np.int32), np.empty(entries, np.int32)
+    listing.irregular_samples(*fixed, starts, sample_weight, sample_first, listed, listed_value)
     begin, order = np.zeros(faces.count + 1, np.int32), np.empty(entries, np.int32)
     listing.where_faces_occur(listed, begin, order)
-    return begin, order, sample, sample_first, sample_weight, listed, listed_value
+    return begin, order, sample_first, sample_weight, listed, listed_value
 
 
 def assemble(
