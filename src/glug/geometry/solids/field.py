@@ -4,8 +4,10 @@ Domain walls are half-spaces at their exact positions. Solids thinner than a cel
 `geometry.solids.thin`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,6 +39,11 @@ class SolidField:
     owner: Staggered | None = None  # int16: number of the moving solid whose velocity is on a face, or -1
     separating: np.ndarray | None = None  # uint8: cells that touch solids which let go; None when no solid does
     keeps: bool = True  # whether what a solve finds out of it (`taken`) is kept for the next one
+
+    def uncut(self) -> SolidField:
+        """Without what the solids leave of faces and cells: what a viscous solve needs once it has its weights."""
+        nothing = np.empty((0, 0, 0), np.float32)
+        return replace(self, area=(nothing,) * 3, openness=nothing, clear=None, separating=None)
 
     @property
     def sticking(self) -> np.ndarray:

@@ -51,6 +51,8 @@ class TreeLiquid:
         phi = np.pad(phi, around, mode="edge")  # liquid goes on into the walls that it touches
         solid = replace(self.solids(grid), keeps=False)
         problem = ViscosityProblem.build(grid, phi, solid, self.diffusion)
+        del phi, solid
+        problem.solid = problem.solid.uncut()
         regular = problem.unheld()
         ready = time.perf_counter()
         kept = KeptFaces.of(self.faces, regular.m, around)
