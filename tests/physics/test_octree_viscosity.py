@@ -20,9 +20,9 @@ from glug.physics.reference.viscosity import laplacian_rows, stiffness
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.variational import stress_rows
 from glug.physics.viscosity.octree import tree as octree_tree
+from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.levels import OctreeSmoother
 from glug.physics.viscosity.octree.problem import OctreeViscosity
-from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.rows import OctreeWeights, assemble, coarse_diffusion
 from glug.physics.viscosity.octree.tree import adapt, bent_cells, tree_inside
 from glug.physics.viscosity.preconditioners import SOLVERS

@@ -107,8 +107,8 @@ def plain_row(links, level, six, n, p, axis, w, f, total, column, value, at):
 
 @kernel(inline=True)
 def regular_part(
-    keys, tiers, slots, table, six, box, number, packed, at_solids, coupled, kappa, steps, shift, sides, laplacian, mass,
-    axis, l, i, j, k, column, value,
+    keys, tiers, slots, table, six, box, number, packed, at_solids, coupled, kappa, steps, shift, sides, laplacian,
+    mass, axis, l, i, j, k, column, value,
 ):  # fmt: skip
     """What regular samples add to the row of a face; returns the number of entries and the diagonal, mass included."""
     x, y, z = moved(axis, -1, i, j, k)

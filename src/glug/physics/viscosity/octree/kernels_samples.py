@@ -232,7 +232,8 @@ def irregular_samples(
                         n, two = gradient_entries(
                             keys, tiers, slots, table, six, box, enhanced, axis, d, b, l, x, y, z, index, weight, n
                         )
-                        w = edge_weight(box, number, packed, kappa, steps, shift, sides, axis, l, x, y, z) * one * two * (1 << l)
+                        w = edge_weight(box, number, packed, kappa, steps, shift, sides, axis, l, x, y, z)
+                        w *= one * two * (1 << l)
                 if n > 0:
                     if not count_only:
                         sample_weight[s], sample_first[s] = w, t

@@ -25,7 +25,7 @@ from glug.physics.viscosity.preconditioners import MULTIGRID, Iterative
 from glug.physics.viscosity.problem import ViscosityProblem, write_solids
 from glug.physics.viscosity.weights import Diffusion
 from glug.solvers.assembled.rows import AssembledSystem
-from glug.solvers.cg import Cycle, Diagonal, Preconditioner, Vector, solve_with_fallback, start_from_better
+from glug.solvers.cg import Cycle, Diagonal, Preconditioner, solve_with_fallback, start_from_better
 from glug.solvers.limits import SolveLimits
 from glug.solvers.multigrid import Level, Multigrid
 from glug.solvers.stats import SolveStats

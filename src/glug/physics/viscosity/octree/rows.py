@@ -117,9 +117,9 @@ def make_room(size: int, *entries: np.ndarray) -> None:
 def expected_entries(begin: np.ndarray, mass: np.ndarray) -> int:
     """How many entries rows will have: more than were found in beams and figures."""
     listed = np.diff(begin) > 0
-    cut = np.count_nonzero((np.abs(mass - np.float32(1.0)) > 1e-4) & ~listed)
-    listed = np.count_nonzero(listed)
-    return int(TRANSITION * listed + CUT * cut) + int(kernels.PLAIN) * (len(mass) - listed - cut)
+    cut = int(np.count_nonzero((np.abs(mass - np.float32(1.0)) > 1e-4) & ~listed))
+    transitions = int(np.count_nonzero(listed))
+    return int(TRANSITION * transitions + CUT * cut) + int(kernels.PLAIN) * (len(mass) - transitions - cut)
 
 
 def chunk_sizes(begin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
