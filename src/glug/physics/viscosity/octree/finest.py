@@ -33,14 +33,14 @@ class FinestWeights:
         found = np.zeros([n // int(kernels.SIDE) + 1 for n in cell.shape], np.bool_)
         kernels.mark_tiles(tree.key, tree.level, shift, found)
         place = np.argwhere(found)
-        packed = np.zeros((7, len(place) + 1, int(kernels.SIDE) ** 3), np.float32)
-        for field, out in zip(chain((cell, *edges), coupling), packed):
+        packed, coupled = (np.zeros((n, len(place) + 1, int(kernels.SIDE) ** 3), np.float32) for n in (4, 3))
+        for field, out in zip(chain((cell, *edges), coupling), chain(packed, coupled)):
             kernels.pack(field, place, out[1:])
-        other = np.flatnonzero((packed[1:4] != packed[4:]).any(axis=(0, 2)))
+        other = np.flatnonzero((packed[1:] != coupled).any(axis=(0, 2)))
         number, at_solids = np.zeros(found.shape, np.int32), np.zeros(found.shape, np.int32)
         number[found] = np.arange(1, len(place) + 1)
         at_solids[tuple(place[other - 1].T)] = np.arange(1, len(other) + 1)
-        return cls(number, packed[:4].copy(), at_solids, packed[4:, np.append(0, other)])
+        return cls(number, packed, at_solids, coupled[:, np.append(0, other)])
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
