@@ -153,27 +153,61 @@ def positive_fraction(a, b, c, d):
     return 1.0 - square_fraction(a, b, c, d)
 
 
+@kernel(inline=True)
+def side_of(row):
+    """1 where all samples of a row are positive, -1 where none is, else 0."""
+    positive = np.int64(0)
+    for k in range(np.uint64(row.size)):
+        positive += np.int64(row[k] > np.float32(0.0))
+    return np.int64(1) if positive == row.size else np.int64(-1) if positive == 0 else np.int64(0)
+
+
+@kernel(inline=True)
+def shared_side(a, b):
+    """That of two rows, if they have the same one."""
+    return a if a == b else np.int64(0)
+
+
+@kernel(inline=True)
+def fill_areas(side, row):
+    """All open or all closed, where the nodes around a row of faces say so; returns whether they do."""
+    if side == 0:
+        return False
+    for k in range(np.uint64(row.size)):
+        row[k] = np.float32(1.0) if side > 0 else np.float32(0.0)
+    return True
+
+
 @kernel(parallel=True)
 def open_areas(nodes, ax, ay, az):
-    """Fraction of every face where the node-sampled solid distance is positive."""
+    """Fraction of every face where the node-sampled solid distance is positive; most rows have one side of it."""
     ni, nj, nk = nodes.shape[0] - 1, nodes.shape[1] - 1, nodes.shape[2] - 1
     for slab in prange(ni + 1):
         i = np.int64(slab)
+        after = min(i + 1, ni)
+        here, there = side_of(nodes[i, 0]), side_of(nodes[after, 0])
         for j in range(nj + 1):
-            for k in range(nk + 1):
-                a = np.float64(nodes[i, j, k])
-                if j < nj and k < nk:
-                    b, c, d = nodes[i, j + 1, k], nodes[i, j + 1, k + 1], nodes[i, j, k + 1]
-                    ax[i, j, k] = positive_fraction(a, np.float64(b), np.float64(c), np.float64(d))
-                if i < ni and k < nk:
-                    b, c, d = nodes[i + 1, j, k], nodes[i + 1, j, k + 1], nodes[i, j, k + 1]
-                    ay[i, j, k] = positive_fraction(a, np.float64(b), np.float64(c), np.float64(d))
-                if i < ni and j < nj:
-                    b, c, d = nodes[i + 1, j, k], nodes[i + 1, j + 1, k], nodes[i, j + 1, k]
-                    az[i, j, k] = positive_fraction(a, np.float64(b), np.float64(c), np.float64(d))
-
-
-# -- redistancing ----------------------------------------------------------------------------------------
+            next_here, next_there = here, there
+            if j < nj:
+                next_here, next_there = side_of(nodes[i, j + 1]), side_of(nodes[after, j + 1])
+            along_x, along_y = shared_side(here, next_here), shared_side(here, there)
+            along_z = shared_side(along_x, shared_side(there, next_there))
+            if j < nj and not fill_areas(along_x, ax[i, j]):
+                for k in range(nk):
+                    a, b = np.float64(nodes[i, j, k]), np.float64(nodes[i, j + 1, k])
+                    c, d = np.float64(nodes[i, j + 1, k + 1]), np.float64(nodes[i, j, k + 1])
+                    ax[i, j, k] = positive_fraction(a, b, c, d)
+            if i < ni and not fill_areas(along_y, ay[i, j]):
+                for k in range(nk):
+                    a, b = np.float64(nodes[i, j, k]), np.float64(nodes[i + 1, j, k])
+                    c, d = np.float64(nodes[i + 1, j, k + 1]), np.float64(nodes[i, j, k + 1])
+                    ay[i, j, k] = positive_fraction(a, b, c, d)
+            if i < ni and j < nj and not fill_areas(along_z, az[i, j]):
+                for k in range(nk + 1):
+                    a, b = np.float64(nodes[i, j, k]), np.float64(nodes[i + 1, j, k])
+                    c, d = np.float64(nodes[i + 1, j + 1, k]), np.float64(nodes[i, j + 1, k])
+                    az[i, j, k] = positive_fraction(a, b, c, d)
+            here, there = next_here, next_there
 
 
 @kernel(inline=True)
