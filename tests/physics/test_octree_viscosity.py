@@ -19,6 +19,7 @@ from glug.grids.regular import CENTRE, FACES, Grid
 from glug.physics.reference.viscosity import laplacian_rows, stiffness
 from glug.physics.rigid.bodies import Inertia, RigidBodies
 from glug.physics.variational import stress_rows
+from glug.physics.viscosity.octree import rows as octree_rows
 from glug.physics.viscosity.octree import tree as octree_tree
 from glug.physics.viscosity.octree.finest import FinestWeights
 from glug.physics.viscosity.octree.levels import OctreeSmoother
@@ -121,6 +122,22 @@ def thick_ball(n: int = 32) -> tuple[ViscosityProblem, float, np.ndarray]:
 
 def painted(tree: LinearTree) -> Octree:
     return Octree(tree.painted(), tree.levels)
+
+
+def test_rows_that_need_more_room_than_was_made_are_the_same(monkeypatch):
+    faces, _ = sparse_faces(random_tree(3, seed=2))
+    shape = faces.tree.shape
+    cell = np.ones(shape, np.float32)
+    edges = tuple(np.ones(s, np.float32) for s in sampled_shapes(shape)[1:])
+    finest = FinestWeights.of(faces.tree, 0, 2 * cell, edges, edges)
+    weights = OctreeWeights(np.ones(faces.count, np.float32), finest, *coarse_diffusion(faces.tree, 1.0))
+    usual = assemble(faces, weights)
+    for name, value in (("SPARE", 1), ("WAVE", 3), ("TRANSITION", 1.0)):
+        monkeypatch.setattr(octree_rows, name, value)
+    late = assemble(faces, weights)
+    assert (usual.length == late.length).all() and (usual.rest == late.rest).all()
+    assert len(late.value) == late.length.sum(dtype=np.int64)  # no room is left between them
+    assert abs(usual.matrix() - late.matrix()).max() == 0.0
 
 
 def test_transfers_are_exact_for_linear_velocities():

@@ -1,5 +1,7 @@
 """What solids take of stress samples is found once where they stay, and is what a new field would find."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,16 @@ def test_a_second_problem_on_the_same_solids_has_the_same_weights():
     assert all((a == b).all() for a, b in zip(weights(first), weights(again)))
     solid.taken[0][solid.taken[0] >= 0.0] += 0.1  # shares are read, not found again
     assert (ViscosityProblem.build(grid, phi, solid, 5.0).weights.cell != first.weights.cell).any()
+
+
+def test_what_is_not_kept_is_found_every_time():
+    grid, phi, solid = coil_geometry(24)
+    kept = weights(ViscosityProblem.build(grid, phi, solid, 5.0))
+    forgetful = replace(solid, keeps=False)
+    for _ in range(2):
+        found = weights(ViscosityProblem.build(grid, phi, forgetful, 5.0))
+        assert all((a == b).all() for a, b in zip(found, kept))
+    assert forgetful.taken[0].size == 0
 
 
 def test_solids_of_another_moment_have_shares_of_their_own():
