@@ -86,7 +86,7 @@ class Drop:
         def read(context: StepContext) -> None:
             inside = context.phi < DEEP * self.radius
             assert context.q is not None
-            to_pascal = DENSITY * context.grid.dx / context.dt
+            to_pascal = DENSITY * context.grid.dx / context.acting
             pressures.append(float(context.q[inside].mean()) * to_pascal)
 
         simulation = Simulation(self.scene(), stages=lambda s: change(s).after("pressure", Stage("read", read)))
