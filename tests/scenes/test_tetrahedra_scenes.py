@@ -240,7 +240,7 @@ def test_a_drop_falls_freely(interpolation, advection):
     settings = {"levels": 2, "band": 2, "interpolation": interpolation, "advection": advection}
     simulation = run(scene(volumes=ball, solver={"tetrahedra": settings, "flip_ratio": 0.0}), 3)
     speed = -simulation.state.particles.velocity[:, 1]
-    middle = simulation.state.time - 0.5 * simulation.state.pace  # of the last step
+    middle = simulation.state.time - 0.5 * simulation.state.last_dt  # of the last step
     assert speed == pytest.approx(9.81 * middle, rel=0.01)
 
 

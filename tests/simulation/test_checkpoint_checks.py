@@ -43,6 +43,7 @@ def spoilt(data, name, change):
         ("counters", lambda a: -a - 1),
         ("counters", lambda a: a[:2]),
         ("clock", lambda a: a * np.inf),
+        ("clock", lambda a: a - [0.0, 9.0, 0.0]),
     ],
 )
 def test_a_damaged_array_is_named(checkpoint, name, change):

@@ -99,16 +99,20 @@ class StepContext:
     fields: dict[str, np.ndarray] = field(default_factory=dict)  # what solvers add to the output
 
     @property
-    def acting(self) -> float:
-        """The time [s] that forces and solves act where a path begins: unless they act `again`, all of the step.
+    def leapfrog(self) -> bool:
+        """Whether velocities are those of the middles of steps.
 
-        Thin liquids move as in a leapfrog: their velocity is that of the middle of a step, so forces act from the
-        middle of the last one, or from the begin of the run, to that of this one. Thick ones, whose stresses balance
-        forces within a step, would start up where steps change.
+        Viscous stresses, and what bodies rest on, balance forces within a step, and would start up where steps change.
         """
-        if self.again or self.setting.viscous:
-            return self.dt / (1.0 + self.again)
-        return 0.5 * (self.state.pace + self.dt)
+        return not (self.again or self.setting.viscous or self.setting.bodies)
+
+    @property
+    def acting(self) -> float:
+        """The time [s] that forces and solves act where a path begins: all of the step, unless they act `again`.
+
+        In a leapfrog it is that from the middle of the last step, or from the begin of the run, to that of this one.
+        """
+        return 0.5 * (self.state.last_dt + self.dt) if self.leapfrog else self.dt / (1.0 + self.again)
 
     @property
     def cells(self) -> int:

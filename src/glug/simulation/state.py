@@ -26,7 +26,7 @@ class State:
 
     particles: Particles
     time: float = 0.0  # [s]
-    pace: float = 0.0  # [s] that the last step took; 0 before the first
+    last_dt: float = 0.0  # [s] that the last step took; 0 before the first
     step: int = 0
     frame: int = 0  # the last completed frame
     substep: int = 0  # steps taken since that frame
@@ -53,7 +53,7 @@ class State:
             data["sites"], data["wet"] = self.sites, self.wet
         if self.flow.size:
             data["flow"] = self.flow
-        data["clock"] = np.array([self.time, self.pace, self.emitted_to])
+        data["clock"] = np.array([self.time, self.last_dt, self.emitted_to])
         if self.bodies:
             for name in BODY_ARRAYS:
                 data[f"bodies.{name}"] = np.array([getattr(body, name) for body in self.bodies])
@@ -72,8 +72,8 @@ class State:
         prefix = "particles."
         arrays = {k[len(prefix) :]: np.array(v) for k, v in data.items() if k.startswith(prefix)}
         step, frame, substep, next_id = (int(n) for n in data["counters"])
-        time, pace, emitted_to = (float(t) for t in data["clock"])
-        state = cls(Particles(arrays, next_id), time, pace, step, frame, substep, emitted_to)
+        time, last_dt, emitted_to = (float(t) for t in data["clock"])
+        state = cls(Particles(arrays, next_id), time, last_dt, step, frame, substep, emitted_to)
         if "freed" in data:
             state.freed = np.array(data["freed"], np.int32)
         if "leaves" in data:
@@ -100,7 +100,8 @@ def check_checkpoint(setting: Setting, data: Mapping[str, Any]) -> None:
     counters = _array(data, "counters", (4,), "iu")
     if not (counters.min() >= 0 and counters.max() < NEWEST):
         raise _damaged("counters", "are not those of a run")
-    _array(data, "clock", (3,), "f")
+    if not _array(data, "clock", (3,), "f")[1] >= 0.0:
+        raise _damaged("clock", "has a step that took less than no time")
     _check_particles(setting, data)
     if "freed" in data:
         _array(data, "freed", (None, 3), "iu")

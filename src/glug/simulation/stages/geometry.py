@@ -60,8 +60,8 @@ def bodies_now(context: StepContext) -> RigidBodies | None:
     bodies = RigidBodies.build(grid, context.held, now, setting.density)
     bodies.velocity[:] = [reduced(body, grid.dim) for body in state.bodies]
     falls = np.array([not description.on_axle for description in setting.bodies])
-    bodies.velocity[falls, : grid.dim] += context.acting * setting.gravity[: grid.dim]
-    bodies.velocity += context.acting * state.pressed
+    bodies.velocity[falls, : grid.dim] += context.dt * setting.gravity[: grid.dim]
+    bodies.velocity += context.dt * state.pressed
     return bodies
 
 

@@ -165,7 +165,7 @@ def bodies(context: StepContext) -> None:
     setting, state, bodies, dt = context.setting, context.state, context.bodies, context.dt
     if bodies is None:
         return
-    velocity = bodies.velocity - context.acting * state.pressed
+    velocity = bodies.velocity - dt * state.pressed
     if setting.contact is None:
         state.bodies = [coast(s, b, v, dt) for s, b, v in zip(setting.bodies, state.bodies, velocity)]
         return
@@ -176,7 +176,7 @@ def bodies(context: StepContext) -> None:
     now = state.contact, state.bodies, velocity, state.time, dt
     state.contact, state.bodies = setting.contact.advance(*now, start=start)
     change = np.array([reduced(body, context.grid.dim) for body in state.bodies]) - velocity
-    state.pressed = steady_contact(setting, change / context.acting)
+    state.pressed = steady_contact(setting, change / dt)
 
 
 def steady_contact(setting: Setting, acceleration: np.ndarray) -> np.ndarray:
@@ -213,7 +213,7 @@ def clock(context: StepContext) -> None:
     state, fps = context.state, context.setting.scene.time.fps
     end = (state.frame + 1) / fps
     state.time = end if state.time + context.dt > end - 1e-9 / fps else state.time + context.dt
-    state.pace = context.dt
+    state.last_dt = context.dt
     state.step += 1
     state.substep += 1
     if state.time == end:

@@ -122,7 +122,7 @@ def output_fields(context: StepContext) -> None:
     """
     setting, grid = context.setting, context.grid
     whole = setting.viscous and not setting.is_thin(context.dt)  # what of the step viscosity has acted for
-    later = context.acting if context.again or setting.viscous else 0.5 * context.dt
+    later = 0.5 * context.dt if context.leapfrog else context.acting
     time = context.state.time + (context.dt if whole else later)
     u, v, w = context.velocity
     assert context.q is not None
