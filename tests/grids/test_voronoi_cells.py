@@ -111,6 +111,21 @@ def test_points_are_in_the_cells_of_their_nearest_sites(dim):
     np.testing.assert_array_equal(mesh.locate(points, mesh.locate(points[::-1])).site, nearest)
 
 
+def test_points_between_two_sites_that_are_all_but_one_are_found():
+    """By rounding each cell may send a point to the other: a way without an end would go to and fro."""
+    others = np.random.default_rng(1).random((60, 2))
+    others = others[np.linalg.norm(others - 0.5, axis=1) > 0.1]
+    apart = np.array([2.6e-7, 1.5e-7])
+    sites = np.concatenate([others, [0.5 + apart, 0.5 - apart]])
+    mesh = Voronoi.of(sites, 0.3)
+    way = sites[-1] - sites[-2]
+    along = np.random.default_rng(2).uniform(-0.04, 0.04, (200_000, 1))
+    points = 0.5 + along * np.array([-apart[1], apart[0]]) / np.linalg.norm(apart)
+    for _ in range(3):
+        points -= ((points - sites[-2:].mean(axis=0)) @ way / (way @ way))[:, None] * way
+    assert (mesh.locate(points).site >= len(others)).all()
+
+
 @pytest.mark.parametrize("kind", ["refined", "barycentric", "generalised"])
 @pytest.mark.parametrize("dim", DIMENSIONS)
 def test_fields_have_constants_exactly_and_linear_velocities_nearly(dim, kind):

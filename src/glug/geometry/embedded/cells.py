@@ -74,8 +74,9 @@ def sheets(surface: Elements, cells: CutCells, wet: np.ndarray) -> np.ndarray:
     one, two = (cells.sites[side] for side in cells.pairs(wet))
     ahead = surface.meetings(one, two)
     met = np.flatnonzero(ahead.element >= 0)
+    back = surface.meetings(two[met], one[met])
+    met, last = met[back.element >= 0], 1.0 - back.time[back.element >= 0]
     one, two, first = one[met], two[met], ahead.time[met]
-    last = 1.0 - surface.meetings(two, one).time
     middle = one + 0.5 * (first + last)[:, None] * (two - one)
     thick = (last - first) * np.linalg.norm(two - one, axis=1) > LEAST_SPLIT * surface.dx
     middle = middle[thick]

@@ -309,7 +309,7 @@ def cells(which, placed, bins, box, shape, reach):
         near = (
             np.empty(MOST_NEAR + 1, np.int64),
             np.empty(MOST_NEAR + 1),
-            np.empty(MOST_NEAR, np.int64),
+            np.empty(MOST_NEAR + 1, np.int64),
             np.empty(BUCKETS + 1, np.int64),
         )
         for m in range(run * RUN, min(n, (run + 1) * RUN)):

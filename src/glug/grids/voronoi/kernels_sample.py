@@ -7,6 +7,7 @@ from glug.jit import kernel, prange
 NONE = -1
 RUN = 256  # points that share scratch memory, and are looked for from one to the next
 BEYOND = 1e-12  # of the way to a face: points that are farther out than that are in the next cell
+LONGEST_WAY = 1000  # cells, after which the nearest site is looked for
 BARYCENTRIC, GENERALISED = 0, 1
 LEAST_HEIGHT = 1e-9  # over a face, of the distance between its sites
 
@@ -78,7 +79,8 @@ def locate(points, bins, cells, site, place):
     """The cells that points are in, and the faces that the rays from their sites through them meet first.
 
     From the cell that `site` has, or where that is negative the cell of the point before, the way leads through the
-    faces that the point is beyond. Cells at the end of the mesh lack some: there, the nearest site is looked for.
+    faces that the point is beyond. Cells at the end of the mesh lack some: there, the nearest site is looked for, and
+    where the way is long: between two sites that are all but one it may go to and fro.
     """
     begin, order, corner, shape, width = bins
     sites, start, way, other, corners = cells
@@ -86,14 +88,15 @@ def locate(points, bins, cells, site, place):
     for run in prange((n + RUN - 1) // RUN):
         s = NONE
         for i in range(run * RUN, min(n, (run + 1) * RUN)):
-            lam, at, sure = 2.0, NONE, False
+            lam, at, sure, left = 2.0, NONE, False, LONGEST_WAY
             s = site[i] if site[i] >= 0 else s
             if s < 0:
                 s, sure = nearest(points[i], sites, begin, order, corner, shape, width), True
             x, y, z = points[i, 0], points[i, 1], points[i, 2] if dim == 3 else 0.0
             while lam > 1.0 + BEYOND:
-                faces = start[s + 1] - start[s]
-                if not sure and corners[s + 1] - corners[s] != (faces if dim == 2 else 2 * faces - 4):  # Euler
+                faces, left = start[s + 1] - start[s], left - 1
+                whole = corners[s + 1] - corners[s] == (faces if dim == 2 else 2 * faces - 4)  # Euler
+                if not sure and (not whole or left == 0):
                     s, sure = nearest(points[i], sites, begin, order, corner, shape, width), True
                 zs = sites[s, 2] if dim == 3 else 0.0
                 lam, at = leaves(x - sites[s, 0], y - sites[s, 1], z - zs, way, start[s], start[s + 1])
